@@ -1,0 +1,25 @@
+"""GPU operators in TileLang whose kernel choice can be seen, checked and proved.
+
+Importing this package loads neither torch nor tilelang: public names are resolved on first use
+(PEP 562).
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES: dict[str, str] = {}
+
+__all__ = ["__version__", *sorted(_HOMES)]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tileops' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,5 @@
+"""``python -m tileops``."""
+
+from tileops.cli import main
+
+main()
