@@ -50,8 +50,8 @@ class NotAKernelError(DispatchError, TypeError):
 
     template = (
         "{op}: key {key!r} is {implementation}, which does not implement {interface}: it "
-        "subclasses the interface but not Kernel. Make it subclass both Kernel and {interface}, and build it "
-        "through entry_for(call)"
+        "subclasses the interface but not Kernel. Make it subclass both Kernel and {interface}, "
+        "and build it through entry_for(call)"
     )
 
 
