@@ -1,0 +1,137 @@
+"""What an op takes and returns, as frozen records; nothing here checks a call."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from tileops.manifest._dtype import DtypeRule
+from tileops.manifest._expression import ALWAYS, NEVER, Expression
+from tileops.manifest._param_type import ParamType
+from tileops.manifest._shape import Shape
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A frozen record of the manifest; a field it does not have is an error."""
+
+
+class ParamDecl(Record):
+    """A parameter: of the constructor, or (under ``execution``) of one call.
+
+    Attributes:
+        name: The keyword.
+        type: What values it takes.
+        default: The default as the YAML states it; UNSET where a value is required.
+        choices: The values allowed, where the type alone is too wide.
+    """
+
+    name: str
+    type: ParamType
+    default: Any = msgspec.UNSET
+    choices: tuple[Any, ...] | None = None
+
+    @property
+    def required(self) -> bool:
+        """Whether the caller must pass it."""
+        return self.default is msgspec.UNSET
+
+
+class DtypeVar(Record):
+    """A dtype variable: the first tensor that uses it binds it, the others must agree."""
+
+    name: str
+    allowed: tuple[str, ...]
+
+
+class TensorDecl(Record):
+    """An input, in the order of the call.
+
+    Attributes:
+        name: The argument's name.
+        dtype: The dtypes it may have.
+        shape: Its shape over named dims, splices and parameters.
+        optional: When the caller may leave it out.
+        when: When the call has this input at all; otherwise it must be left out.
+        written: When the call writes it in place.
+        contiguous: Whether the caller must pass it contiguous. Other inputs that are not
+            written are made contiguous by the op.
+        device: ``call`` for the call's device, ``cpu`` for a tensor that stays on the host.
+    """
+
+    name: str
+    dtype: DtypeRule
+    shape: Shape
+    optional: Expression = NEVER
+    when: Expression = ALWAYS
+    written: Expression = NEVER
+    contiguous: bool = False
+    device: Literal["call", "cpu"] = "call"
+
+
+class OutputDecl(Record):
+    """An output, in the order of the results.
+
+    Attributes:
+        name: The result's name.
+        dtype: Its dtype, once the inputs are known.
+        shape: Its shape, once the inputs are known.
+        when: When the call returns it.
+        alias: The written input that is returned as this output, or None for a new tensor.
+    """
+
+    name: str
+    dtype: DtypeRule
+    shape: Shape
+    when: Expression = ALWAYS
+    alias: str | None = None
+
+
+class BufferDecl(Record):
+    """A keyword-only tensor that receives an output; leaving it out allocates one.
+
+    Attributes:
+        name: The keyword.
+        output: The output it receives; it has that output's dtype and shape.
+        contiguous: Whether the caller must pass it contiguous.
+    """
+
+    name: str
+    output: str
+    contiguous: bool = False
+
+
+class Refinement(Record):
+    """A condition over params, dims, dtype variables and presence that every call satisfies.
+
+    Attributes:
+        require: The condition.
+        says: The same as a sentence for the error, or None.
+    """
+
+    require: Expression
+    says: str | None = None
+
+
+class Signature(Record):
+    """Everything a call is checked against.
+
+    Attributes:
+        params: Constructor parameters, in order.
+        dtypes: Dtype variables.
+        inputs: Input tensors, in the order of the call.
+        outputs: Output tensors, in the order of the results.
+        together: Groups of inputs that are given all or none.
+        refinements: Conditions checked after the shapes.
+        buffers: Keyword-only output buffers.
+        execution: Keyword-only arguments of one call that do not change its result.
+    """
+
+    inputs: tuple[TensorDecl, ...]
+    outputs: tuple[OutputDecl, ...] = ()
+    params: tuple[ParamDecl, ...] = ()
+    dtypes: tuple[DtypeVar, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
+    refinements: tuple[Refinement, ...] = ()
+    buffers: tuple[BufferDecl, ...] = ()
+    execution: tuple[ParamDecl, ...] = ()
