@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from tileops.manifest._expression import Expression
-from tileops.manifest._signature import Record, Signature
+from tileops.manifest._signature import Signature
 from tileops.manifest._typed_shape import TypedShape
 
 
-class Workload(Record):
+class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """A named concrete call: tests, benchmarks, audit grids and docs read it.
 
     Attributes:
@@ -25,14 +27,14 @@ class Workload(Record):
     about: str = ""
 
 
-class Roofline(Record):
+class Roofline(msgspec.Struct, frozen=True, kw_only=True):
     """The work a call cannot avoid, as expressions over dims, params, dtypes and tensors."""
 
     flops: Expression
     bytes: Expression
 
 
-class OpEntry(Record):
+class OpEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An op's entry.
 
     Attributes:

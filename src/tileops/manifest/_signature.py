@@ -12,24 +12,20 @@ from tileops.manifest._param_type import ParamType
 from tileops.manifest._shape import Shape
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A frozen record of the manifest; a field it does not have is an error."""
-
-
-class ParamDecl(Record):
+class ParamDecl(msgspec.Struct, frozen=True, kw_only=True):
     """A parameter: of the constructor, or (under ``execution``) of one call.
 
     Attributes:
         name: The keyword.
         type: What values it takes.
-        default: The default as the YAML states it; UNSET where a value is required.
-        choices: The values allowed, where the type alone is too wide.
+        default: The default, a dtype by its name; UNSET where a value is required.
+        choices: The values allowed; empty where the type decides alone.
     """
 
     name: str
     type: ParamType
     default: Any = msgspec.UNSET
-    choices: tuple[Any, ...] | None = None
+    choices: tuple[Any, ...] = ()
 
     @property
     def required(self) -> bool:
@@ -37,14 +33,14 @@ class ParamDecl(Record):
         return self.default is msgspec.UNSET
 
 
-class DtypeVar(Record):
+class DtypeVar(msgspec.Struct, frozen=True, kw_only=True):
     """A dtype variable: the first tensor that uses it binds it, the others must agree."""
 
     name: str
     allowed: tuple[str, ...]
 
 
-class TensorDecl(Record):
+class TensorDecl(msgspec.Struct, frozen=True, kw_only=True):
     """An input, in the order of the call.
 
     Attributes:
@@ -69,7 +65,7 @@ class TensorDecl(Record):
     device: Literal["call", "cpu"] = "call"
 
 
-class OutputDecl(Record):
+class OutputDecl(msgspec.Struct, frozen=True, kw_only=True):
     """An output, in the order of the results.
 
     Attributes:
@@ -87,7 +83,7 @@ class OutputDecl(Record):
     alias: str | None = None
 
 
-class BufferDecl(Record):
+class BufferDecl(msgspec.Struct, frozen=True, kw_only=True):
     """A keyword-only tensor that receives an output; leaving it out allocates one.
 
     Attributes:
@@ -101,7 +97,7 @@ class BufferDecl(Record):
     contiguous: bool = False
 
 
-class Refinement(Record):
+class Refinement(msgspec.Struct, frozen=True, kw_only=True):
     """A condition over params, dims, dtype variables and presence that every call satisfies.
 
     Attributes:
@@ -113,7 +109,7 @@ class Refinement(Record):
     says: str | None = None
 
 
-class Signature(Record):
+class Signature(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a call is checked against.
 
     Attributes:
