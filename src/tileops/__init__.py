@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 _HOMES: dict[str, str] = {}
 
-__all__ = ["__version__", *sorted(_HOMES)]
+__all__ = ["__version__"]
 
 
 def __getattr__(name: str) -> Any:

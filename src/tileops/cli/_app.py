@@ -1,4 +1,4 @@
-"""The root command. It knows every subcommand's name and summary, and imports none until it runs."""
+"""The root command: it knows every subcommand's summary, and imports none until it runs."""
 
 import sys
 from importlib import import_module
