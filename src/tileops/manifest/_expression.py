@@ -76,10 +76,17 @@ class Expression:
             values = self.shown(scope)
             raise ExpressionError(text=self.text, values=values, problem=str(error)) from error
 
-    def shown(self, scope: Scope) -> str:
-        """Return ``name = value, ...`` of what the expression reads, for messages."""
-        known: Mapping[str, Any] = scope.values
-        facts = [f"{name} = {known[name]}" for name in sorted(self.names) if name in known]
+    def shown(self, scope: Scope, origins: Mapping[str, str] | None = None) -> str:
+        """Return ``name = value`` of everything the expression reads, for messages.
+
+        Args:
+            scope: The values.
+            origins: For a dim or a dtype variable, the tensor that bound it.
+        """
+        facts = []
+        for name in sorted(self.names & scope.values.keys()):
+            origin = (origins or {}).get(name)
+            facts.append(f"{name} = {scope.values[name]}" + (f" of {origin}" if origin else ""))
         for name in sorted(self.given):
             facts.append(f"{name} {'given' if name in scope.given else 'absent'}")
         return ", ".join(facts)

@@ -120,11 +120,13 @@ def _check_output(output: OutputDecl, signature: Signature, names: Names, node: 
             problem = "which every call must pass and write whenever this output is returned"
             raise node.at("alias").error(f"the output is the input {output.alias!r}, {problem}")
         return
-    for field, cases in (("shape", output.shape.cases), ("dtype", output.dtype.cases)):
-        for case in cases:
-            check_reads(case.when, node.at(field), names.params | names.bound, names.inputs)
-    known = (names.variables & names.bound) | names.dtype_params
-    _check_dtype_names(output.dtype.names, known, node.at("dtype"))
+    variables = names.variables & names.bound
+    for shape_case in output.shape.cases:
+        known = names.params | names.bound
+        check_reads(shape_case.when, node.at("shape"), known, names.inputs)
+    for dtype_case in output.dtype.cases:
+        check_reads(dtype_case.when, node.at("dtype"), names.params | variables, names.inputs)
+    _check_dtype_names(output.dtype.names, variables | names.dtype_params, node.at("dtype"))
     for case in output.dtype.cases:
         if len(case.value) != 1:
             raise node.at("dtype").error("an output has one dtype, not alternatives")

@@ -8,6 +8,7 @@ import msgspec
 
 from tileops.manifest._dtype import DtypeRule
 from tileops.manifest._expression import ALWAYS, NEVER, Expression
+from tileops.manifest._itemsize import ITEMSIZE
 from tileops.manifest._param_type import ParamType
 from tileops.manifest._shape import Shape
 
@@ -131,3 +132,24 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     refinements: tuple[Refinement, ...] = ()
     buffers: tuple[BufferDecl, ...] = ()
     execution: tuple[ParamDecl, ...] = ()
+
+    @property
+    def size_params(self) -> tuple[str, ...]:
+        """The parameters that are an axis or a splice of some shape, in order."""
+        shapes = [decl.shape for decl in self.inputs] + [decl.shape for decl in self.outputs]
+        named = {axis.name for shape in shapes for case in shape.cases for axis in case.value}
+        return tuple(param.name for param in self.params if param.name in named)
+
+    @property
+    def param_refinements(self) -> tuple[Refinement, ...]:
+        """The refinements that read parameters alone, which the constructor checks."""
+        return tuple(each for each in self.refinements if self._reads_params(each.require))
+
+    @property
+    def call_refinements(self) -> tuple[Refinement, ...]:
+        """The refinements that every call is checked against."""
+        return tuple(each for each in self.refinements if not self._reads_params(each.require))
+
+    def _reads_params(self, expression: Expression) -> bool:
+        params = {param.name for param in self.params}
+        return expression.names <= params | ITEMSIZE.keys() and not expression.given

@@ -10,8 +10,17 @@ class ManifestError(TileopsError, ValueError):
 
     template = "{file}:{line}: {path}: {problem}"
 
+    file: str
+    line: int
+    path: str
+    problem: str
+
 
 class ExpressionError(TileopsError, ValueError):
     """An expression of the manifest has no value for a call."""
 
     template = "{text!r} cannot be evaluated with {values}: {problem}"
+
+    text: str
+    values: str
+    problem: str
