@@ -12,6 +12,7 @@ from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, LayerNormFwdInterface
 from tileops.kernels.norm.layer_norm import LayerNormKernel
+from tileops.ops.norm._affine import AffineIdentity
 from tileops.ops.op import Op, Request
 
 __all__ = ["LayerNormFwdOp"]
@@ -39,7 +40,7 @@ class LayerNormFwdOp(Op):
         super().__init__(target=target, normalized_shape=shape, eps=eps)
         self.normalized_shape: tuple[int, ...] = self.params["normalized_shape"]
         self.eps: float = self.params["eps"]
-        self._affine: dict[tuple[torch.dtype, torch.device], tuple[torch.Tensor, torch.Tensor]] = {}
+        self._affine = AffineIdentity(self.normalized_shape)
 
     def __call__(
         self,
@@ -81,16 +82,9 @@ class LayerNormFwdOp(Op):
         if weight is not None and bias is not None:
             return run
         assert input is not None
-        ones, zeros = self._identity(input)
+        ones, zeros = self._affine.like(input)
         if weight is None and bias is None:
             return lambda input, weight, bias: run(input, ones, zeros)
         if weight is None:
             return lambda input, weight, bias: run(input, ones, bias)
         return lambda input, weight, bias: run(input, weight, zeros)
-
-    def _identity(self, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        key = (like.dtype, like.device)
-        if key not in self._affine:
-            shape = self.normalized_shape
-            self._affine[key] = (like.new_ones(shape), like.new_zeros(shape))
-        return self._affine[key]

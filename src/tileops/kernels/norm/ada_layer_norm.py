@@ -1,0 +1,30 @@
+"""AdaLayerNormKernel: layer normalization with a scale and a shift for every element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tileops.kernels.norm.call_spec import AdaLayerNormFwdInterface
+from tileops.kernels.norm.row_norm import RowNormKernel
+
+__all__ = ["AdaLayerNormKernel"]
+
+
+class AdaLayerNormKernel(RowNormKernel, AdaLayerNormFwdInterface):
+    """Layer normalization with a scale and a shift for every element."""
+
+    @staticmethod
+    def build(n: int, eps: float, dtype: torch.dtype) -> Callable[..., Any]:
+        """Compile the program for rows of *n* elements."""
+        from tileops.kernels.norm.programs.ada_layer_norm import build
+
+        return build(n, eps, dtype)
+
+    def forward(self, x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
+        """Normalize, scale and shift each row of *x* into a new tensor."""
+        y = torch.empty_like(x)
+        self._launch(x, scale, shift, y)
+        return y

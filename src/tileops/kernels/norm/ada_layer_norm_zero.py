@@ -1,0 +1,32 @@
+"""AdaLayerNormZeroKernel: adaptive layer normalization with a gate for every element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tileops.kernels.norm.call_spec import AdaLayerNormZeroFwdInterface
+from tileops.kernels.norm.row_norm import RowNormKernel
+
+__all__ = ["AdaLayerNormZeroKernel"]
+
+
+class AdaLayerNormZeroKernel(RowNormKernel, AdaLayerNormZeroFwdInterface):
+    """Adaptive layer normalization with a gate for every element."""
+
+    @staticmethod
+    def build(n: int, eps: float, dtype: torch.dtype) -> Callable[..., Any]:
+        """Compile the program for rows of *n* elements."""
+        from tileops.kernels.norm.programs.ada_layer_norm_zero import build
+
+        return build(n, eps, dtype)
+
+    def forward(
+        self, x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, gate: torch.Tensor
+    ) -> torch.Tensor:
+        """Normalize, scale, shift and gate each row of *x* into a new tensor."""
+        y = torch.empty_like(x)
+        self._launch(x, scale, shift, gate, y)
+        return y

@@ -1,0 +1,30 @@
+"""RMSNormKernel: root mean square normalization for every width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tileops.kernels.norm.call_spec import RMSNormFwdInterface
+from tileops.kernels.norm.row_norm import RowNormKernel
+
+__all__ = ["RMSNormKernel"]
+
+
+class RMSNormKernel(RowNormKernel, RMSNormFwdInterface):
+    """Root mean square normalization for every width."""
+
+    @staticmethod
+    def build(n: int, eps: float, dtype: torch.dtype) -> Callable[..., Any]:
+        """Compile the program for rows of *n* elements."""
+        from tileops.kernels.norm.programs.rms_norm import build
+
+        return build(n, eps, dtype)
+
+    def forward(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        """Normalize each run of ``n`` trailing elements of *x* into a new tensor."""
+        y = torch.empty_like(x)
+        self._launch(x, weight, y)
+        return y
