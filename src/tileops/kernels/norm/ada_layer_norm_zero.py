@@ -21,7 +21,8 @@ class AdaLayerNormZeroKernel(RowNormKernel, AdaLayerNormZeroFwdInterface):
         """Compile the program for rows of *n* elements."""
         from tileops.kernels.norm.programs.ada_layer_norm_zero import build
 
-        return build(n, eps, dtype)
+        launch: Callable[..., Any] = build(n, eps, dtype)
+        return launch
 
     def forward(
         self, x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, gate: torch.Tensor

@@ -21,7 +21,8 @@ class FusedAddLayerNormKernel(RowNormKernel, FusedAddLayerNormFwdInterface):
         """Compile the program for rows of *n* elements."""
         from tileops.kernels.norm.programs.fused_add_layer_norm import build
 
-        return build(n, eps, dtype)
+        launch: Callable[..., Any] = build(n, eps, dtype)
+        return launch
 
     def forward(
         self, x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor

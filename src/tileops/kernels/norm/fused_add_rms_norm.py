@@ -21,7 +21,8 @@ class FusedAddRMSNormKernel(RowNormKernel, FusedAddRMSNormFwdInterface):
         """Compile the program for rows of *n* elements."""
         from tileops.kernels.norm.programs.fused_add_rms_norm import build
 
-        return build(n, eps, dtype)
+        launch: Callable[..., Any] = build(n, eps, dtype)
+        return launch
 
     def forward(
         self, x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor

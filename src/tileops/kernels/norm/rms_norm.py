@@ -21,7 +21,8 @@ class RMSNormKernel(RowNormKernel, RMSNormFwdInterface):
         """Compile the program for rows of *n* elements."""
         from tileops.kernels.norm.programs.rms_norm import build
 
-        return build(n, eps, dtype)
+        launch: Callable[..., Any] = build(n, eps, dtype)
+        return launch
 
     def forward(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         """Normalize each run of ``n`` trailing elements of *x* into a new tensor."""
