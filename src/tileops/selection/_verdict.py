@@ -43,7 +43,8 @@ class Verdict:
     Attributes:
         candidate: The key and its implementation.
         stage: How far it came.
-        reason: Why it came no further; None for the selected and the tied.
+        reason: Why it came no further; None for the selected, and for the tied unless another
+            key's defect leaves the call undecided.
         edges: For an outranked key, one edge from every applicable key that outranks it.
         error: What its ``refusal`` raised, at stage RAISED.
     """
