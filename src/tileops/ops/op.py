@@ -192,5 +192,6 @@ class Op:
                 run = self._serving.kernel(choice.target, device, specs, self.params)
             plan = with_prepared_inputs(run, inputs, [False] * len(inputs))
             result = plan(*inputs)
-        self._plans[key] = plan
+        if key is not None:
+            self._plans[key] = plan
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tileops.selection._candidate import Candidate
@@ -53,7 +53,7 @@ class Verdict:
     stage: Stage
     reason: str | None = None
     edges: tuple[Edge, ...] = ()
-    error: BaseException | None = None
+    error: BaseException | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:
