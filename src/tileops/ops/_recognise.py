@@ -2,8 +2,8 @@
 
 torch's compiled-graph guards compare the exact type, dispatch keys (with the modes in force),
 dtype, device, requires_grad, shape and strides of several tensors in one C++ call; the interpreter
-needs five times as long to collect the same facts. Where a torch build lacks them nothing is recognised
-here, and every call is found by its fingerprint.
+needs five times as long to collect the same facts. Where a torch build lacks them nothing is
+recognised here, and every call is found by its fingerprint.
 """
 
 from __future__ import annotations
