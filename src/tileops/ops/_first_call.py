@@ -9,7 +9,7 @@ import torch
 
 from tileops.backend import check_named_target
 from tileops.errors import ForwardOnlyError, MissingSignatureError
-from tileops.ops._plan import Plan, empty_plan, plan_for
+from tileops.ops._plan import Run, empty_run, run_for
 from tileops.ops._signature import BoundCall, check_results
 from tileops.tensor_spec import TensorSpec
 
@@ -23,8 +23,8 @@ Inputs = tuple[torch.Tensor | None, ...]
 
 def first_call(
     op: Op, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
-) -> tuple[Any, Plan]:
-    """Check a call, run it, check what came back; return the result and the plan.
+) -> tuple[Any, Run]:
+    """Check a call, run it, check what came back; return the result and what later calls run.
 
     The order is: the checks of the signature, the exit of a call that writes no element, the
     target, the call specs, selection, the entries, the launch.
@@ -42,8 +42,8 @@ def first_call(
     serving = op.serving
     if call.empty:
         check_named_target(op.registry, call.op, serving.argument)
-        plan = empty_plan(call)
-        return plan(*inputs, **buffers), plan
+        nothing = empty_run(call)
+        return nothing(*inputs, **buffers), nothing
     with serving.fixed(call.device, bool(op.kernel_types)) as choice:
         if choice.target is None:
             run, source = _in_tree(op, inputs)
@@ -51,13 +51,13 @@ def first_call(
             specs = tuple(None if one is None else TensorSpec.of(one) for one in inputs)
             run = serving.kernel(choice.target, call.device, specs, op.params)
             source = f"target {choice.target}"
-        plan = plan_for(call, run, inputs)
-        result = plan(*inputs, **buffers, **execution)
+        run = run_for(call, run, inputs)
+        result = run(*inputs, **buffers, **execution)
         _check(call, result, inputs, buffers, source)
-    return result, plan
+    return result, run
 
 
-def _in_tree(op: Op, inputs: Inputs) -> tuple[Plan, str]:
+def _in_tree(op: Op, inputs: Inputs) -> tuple[Run, str]:
     if torch.is_grad_enabled():
         for name, one in zip(op.input_names, inputs, strict=False):
             if one is not None and one.requires_grad:
@@ -69,7 +69,7 @@ def _in_tree(op: Op, inputs: Inputs) -> tuple[Plan, str]:
 def _check(
     call: BoundCall, result: Any, inputs: Inputs, buffers: Mapping[str, Any], source: str
 ) -> None:
-    """Check what the kernel returned; inputs given back are the plan's own doing."""
+    """Check what the kernel returned; inputs given back are added by the plan."""
     if call.aliases:
         outputs = result if isinstance(result, tuple) else (result,)
         new = [
