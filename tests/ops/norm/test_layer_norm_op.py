@@ -61,7 +61,9 @@ def check(op, x, weight=None, bias=None, tolerance=1e-5):
     torch.testing.assert_close(y.double(), expected, rtol=tolerance, atol=tolerance)
     assert (y.shape, y.dtype, y.device) == (x.shape, x.dtype, x.device)
     assert y.is_contiguous()
-    assert all(one is None or torch.equal(one, same) for one, same in zip(given, before, strict=True))
+    assert all(
+        one is None or torch.equal(one, same) for one, same in zip(given, before, strict=True)
+    )
     assert y.untyped_storage().data_ptr() not in {
         one.untyped_storage().data_ptr() for one in given if one is not None
     }
