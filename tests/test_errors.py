@@ -273,12 +273,13 @@ def test_an_op_inside_a_function_has_no_command():
 
 
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="this machine has an accelerator")
+@pytest.mark.parametrize("device", [None, "cuda"])
 @pytest.mark.parametrize("ask", ["key_for", "kernel_for"])
-def test_no_device_at_all_is_row_6_with_both_remedies(ask):
-    """Without device, facts and accelerator the remedies are a device or stated facts."""
+def test_no_device_at_all_is_row_6_with_both_remedies(ask, device):
+    """Where the current device is meant and there is none, both remedies are named."""
     op = op_of(a=ScaleKernel, b=OnCuda)()
     with pytest.raises(errors.OpNotAvailableError, match="in-tree kernels do not run on") as caught:
-        getattr(op, ask)("scale", ScaleCall(n=4))
+        getattr(op, ask)("scale", ScaleCall(device, n=4))
     assert type(caught.value) is errors.OpNotAvailableError
     assert "Give the call a device" in str(caught.value)
     assert "state device facts" in str(caught.value)

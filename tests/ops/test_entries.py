@@ -215,6 +215,36 @@ def test_a_hit_reads_no_device():
         op.kernel_for("layer_norm", spec(n=16, device=device))
 
 
+@pytest.mark.gpu
+def test_the_current_device_is_meant_without_an_index():
+    """No device, cuda and the current device by index are one device, and one build."""
+    kernel_type, noted = noting(device="cuda", archs=list(range(200)))
+    op = op_with(a=kernel_type)
+    current = torch.cuda.current_device()
+    kernels = {
+        id(op.kernel_for("layer_norm", spec(device=device)))
+        for device in (None, "cuda", f"cuda:{current}")
+    }
+    assert len(kernels) == 1
+    assert noted.built == [8]
+    (built,) = op.iter_kernels()
+    assert built.device == torch.device("cuda", current)
+
+
+@pytest.mark.gpu
+def test_kernels_are_built_and_tuned_with_their_device_current():
+    """Building and tuning happen with the call's device current, not the caller's."""
+    last, seen = torch.cuda.device_count() - 1, []
+    kernel_type, _ = noting(device="cuda", archs=list(range(200)))
+    kernel_type.request_tune = lambda self: seen.append(torch.cuda.current_device())
+    kernel_type.__init__ = lambda self, call: seen.append(torch.cuda.current_device())
+    op = op_with(a=kernel_type)
+    with torch.cuda.device(0):
+        op.kernel_for("layer_norm", spec(device=f"cuda:{last}"))
+        op.request_tune()
+    assert seen == [last, last]
+
+
 def test_iter_kernels():
     """Built kernels come in the order they were built, with interface, identity and device."""
     kernel_type, _ = noting()
