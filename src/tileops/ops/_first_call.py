@@ -70,7 +70,10 @@ def _observed(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tu
         seconds = time.perf_counter() - begin
         requests = () if target is not None else op.requests(*inputs)
         selections = tuple(op.explain(interface, spec) for interface, spec in requests)
-        notify(Specialisation(type(op).__name__, target, selections, seconds, error, cell))
+        kind = type(op)
+        notify(
+            Specialisation(kind.__name__, kind.__module__, target, selections, seconds, error, cell)
+        )
 
 
 def _serve(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:

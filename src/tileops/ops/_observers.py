@@ -44,6 +44,7 @@ class Specialisation:
 
     Attributes:
         op: The op's class name.
+        module: The module of the op's class.
         target: The target that serves it, or None for the in-tree kernels.
         selections: The decision on every kernel request; none under a target.
         seconds: How long finding or building the kernels took.
@@ -52,6 +53,7 @@ class Specialisation:
     """
 
     op: str
+    module: str
     target: str | None
     selections: tuple[Selection, ...]
     seconds: float
