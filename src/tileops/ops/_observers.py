@@ -19,7 +19,16 @@ from tileops.selection import Selection
 if TYPE_CHECKING:
     from tileops.ops.op import Op
 
-__all__ = ["Cell", "Specialisation", "counted", "join", "notify", "observed", "subscribe"]
+__all__ = [
+    "Cell",
+    "Specialisation",
+    "counted",
+    "forget_all_plans",
+    "join",
+    "notify",
+    "observed",
+    "subscribe",
+]
 
 FROM_ENVIRONMENT = {
     "TILEOPS_TRACE": "tileops.introspect.trace",
@@ -74,13 +83,13 @@ def subscribe(observer: Observer) -> Callable[[], None]:
     global _observers
     with _lock:
         _observers = (*_observers, observer)
-    _forget_plans()
+    forget_all_plans()
 
     def end() -> None:
         global _observers
         with _lock:
             _observers = tuple(one for one in _observers if one is not observer)
-        _forget_plans()
+        forget_all_plans()
 
     return end
 
@@ -112,7 +121,8 @@ def join(op: Op) -> None:
     _ops.add(op)
 
 
-def _forget_plans() -> None:
+def forget_all_plans() -> None:
+    """Let the next call of every kind take the slow path again, in every op there is."""
     for op in list(_ops):
         op.forget_plans()
 

@@ -18,7 +18,7 @@ import torch
 
 from tileops.introspect.fact_values import encode_facts
 from tileops.introspect.trace._record import SCHEMA, CallRecord, Calls, Header, LineRecord, Loser
-from tileops.ops._observers import Cell, Specialisation, subscribe
+from tileops.ops._observers import Cell, Specialisation, forget_all_plans, subscribe
 from tileops.selection import Selection, Stage
 
 FLUSH_SECONDS = 0.5
@@ -79,6 +79,8 @@ class Recorder:
         # The parent's thread may hold the lock at the fork, and its thread does not exist here.
         self._lock = threading.RLock()
         self._open()
+        # Plans made before the fork count into the parent's records.
+        forget_all_plans()
 
     def _specialised(self, event: Specialisation) -> None:
         if event.error is not None:
