@@ -16,6 +16,7 @@ from tileops.kernels.kernel import Kernel
 from tileops.manifest import Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
 from tileops.ops._first_call import first_call
+from tileops.ops._observers import join
 from tileops.ops._plan import Plan, Run, fingerprint
 from tileops.ops._recognise import Recognise, nothing, recogniser
 from tileops.ops._serving import Serving
@@ -71,6 +72,7 @@ class Op:
         self.serving = Serving(self.registry, name, target)
         self._plans: dict[Any, Plan] = {}
         self._recent: tuple[Recognise, Run] = (nothing, _unreachable)
+        join(self)
 
     @classmethod
     def signature(cls) -> Signature | None:
@@ -166,6 +168,11 @@ class Op:
         kernels = [built.kernel for built in self._entries]
         kernels += [kernel for _, kernel in self.serving.built.items()]
         return tuple(getattr(kernel, "config", None) for kernel in kernels)
+
+    def forget_plans(self) -> None:
+        """Let the next call of every kind take the slow path again; built kernels are kept."""
+        self._plans = {}
+        self._recent = (nothing, _unreachable)
 
     @property
     def input_names(self) -> tuple[str, ...]:
