@@ -67,9 +67,7 @@ def _print_version(value: bool) -> None:
 def root(
     _version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Explain, compare, prove and lint which kernel an operator call selects."""

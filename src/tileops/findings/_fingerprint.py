@@ -12,14 +12,14 @@ __all__ = ["fingerprints"]
 def fingerprints(findings: Iterable[Finding]) -> list[str]:
     """Return one stable name per finding, in order.
 
-    A name depends on path, rule, symbol and the source line with its blanks collapsed, never on line
-    numbers; equal ones are counted, so that every name is unique within a run.
+    A name depends on rule, symbol and the source line with its blanks collapsed, never on path or
+    line number; equal ones are counted, so that every name is unique within a run.
     """
     seen: Counter[str] = Counter()
     names: list[str] = []
     for finding in findings:
         text = " ".join(finding.excerpt.split())
-        parts = "\0".join((finding.path, finding.rule, finding.symbol, text))
+        parts = "\0".join((finding.rule, finding.symbol, text))
         name = hashlib.blake2b(parts.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
         names.append(f"{name}:{seen[name]}")
         seen[name] += 1

@@ -17,7 +17,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.PEDANT
 def write_sarif(report: FindingReport) -> str:
     """Return one SARIF log with one run.
 
-    Fingerprints are over path, rule, symbol and normalised source text, so that a service follows a
+    Fingerprints are over rule, symbol and normalised source text, so that a service follows a
     finding when lines above it move.
     """
     index = {rule.id: position for position, rule in enumerate(report.rules)}
