@@ -1,0 +1,33 @@
+"""Facts: what one fast `ast` pass keeps of a file, as records that a cache can hold."""
+
+from tileops.lint.facts._parse import facts_of
+from tileops.lint.facts._records import (
+    Attribute,
+    ClassFacts,
+    FileFacts,
+    FunctionFacts,
+    Ignore,
+    Note,
+    Param,
+    Read,
+    Site,
+    Span,
+    SyntaxProblem,
+    Value,
+)
+
+__all__ = [
+    "Attribute",
+    "ClassFacts",
+    "FileFacts",
+    "FunctionFacts",
+    "Ignore",
+    "Note",
+    "Param",
+    "Read",
+    "Site",
+    "Span",
+    "SyntaxProblem",
+    "Value",
+    "facts_of",
+]
