@@ -20,6 +20,7 @@ __all__ = [
     "insert_above",
     "insert_member",
     "replace",
+    "requote",
     "require_import",
     "rewrite",
     "statement",
@@ -49,6 +50,17 @@ def rewrite(
     changed = change(inner)
     if changed is not None:
         yield replace(source, span, code(changed))
+
+
+def requote(source: Source, span: Span, text: str) -> Iterator[Edit]:
+    """Yield the edit that changes a string literal's text and keeps its quotes."""
+
+    def change(node: cst.BaseExpression) -> cst.BaseExpression | None:
+        if not isinstance(node, cst.SimpleString) or set(text) & set("\\\n\"'{}"):
+            return None
+        return node.with_changes(value=f"{node.prefix}{node.quote}{text}{node.quote}")
+
+    return rewrite(source, span, change)
 
 
 def statement(source: Source, text: str, indent: str) -> str:

@@ -96,6 +96,30 @@ class Project:
             return None
         return bool(stated.value.data) if stated.value.kind == "bool" else None
 
+    def inherited_general(self, dispatch: Dispatch) -> dict[str, str]:
+        """Return the keys that are general only through an ancestor, with that ancestor's key."""
+        found: dict[str, str] = {}
+        for key, entry in dispatch.entries.items():
+            if entry.target is None or not self.is_general(entry.target):
+                continue
+            for other, ancestor in dispatch.entries.items():
+                above = ancestor.target
+                if above is None or above is entry.target or above not in entry.target.mro:
+                    continue
+                owner = entry.target.lookup("general").owner
+                if self.is_general(above) and owner is above.lookup("general").owner:
+                    found.setdefault(key, other)
+        return found
+
+    def general_keys(self, dispatch: Dispatch) -> list[str]:
+        """Return the general keys of a dispatch, without those of `inherited_general`."""
+        inherited = self.inherited_general(dispatch)
+        return [
+            key
+            for key, entry in dispatch.entries.items()
+            if key not in inherited and entry.target is not None and self.is_general(entry.target)
+        ]
+
     def preferred(self, node: ClassNode) -> list[tuple[Located, Located]] | None:
         """Return the keys ``preferred_over`` names: as written, and evaluated; None when unreadable."""
         found = node.lookup("preferred_over")

@@ -43,12 +43,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """The keys one op selects among for one of its interfaces, in the order of declaration."""
+    """The keys one op selects among for one of its interfaces, in the order of declaration.
+
+    ``op_keys`` are the keys of the op for any interface; ``complete`` is False when a key, an interface or
+    a class of the op could not be read.
+    """
 
     op: ClassNode
     name: str
     interface: ClassNode
     entries: dict[str, Entry]
+    op_keys: frozenset[str]
     complete: bool
 
 
@@ -91,7 +96,9 @@ class OpTable:
                 if entry.key is not None and entry.target and entry.target.inherits(target)
             }
             known = all(e.target is not None and e.target.complete for e in self.keys())
-            yield Dispatch(self.op, interface.key, target, entries, self.complete and known)
+            keys = frozenset(entry.key for entry in self.keys() if entry.key is not None)
+            complete = self.complete and known
+            yield Dispatch(self.op, interface.key, target, entries, keys, complete)
 
 
 def table_of(resolver: Resolver, op: ClassNode, name: str) -> tuple[Table | None, bool]:
