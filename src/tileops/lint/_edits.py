@@ -10,15 +10,17 @@ from typing import TypeVar
 import libcst as cst
 
 from tileops.findings import Edit, Range
+from tileops.lint._body import Body, split_lines
 from tileops.lint._source import Source
 from tileops.lint._syntax import code
-from tileops.lint.facts import ClassFacts, FileFacts, Span
+from tileops.lint.facts import ClassFacts, FileFacts, FunctionFacts, Span
 
 __all__ = [
     "decorator",
     "delete_lines",
     "insert_above",
     "insert_member",
+    "rename_local",
     "replace",
     "requote",
     "require_import",
@@ -50,6 +52,16 @@ def rewrite(
     changed = change(inner)
     if changed is not None:
         yield replace(source, span, code(changed))
+
+
+def rename_local(
+    source: Source, owner: ClassFacts, method: FunctionFacts, old: str, new: str
+) -> Iterator[Edit]:
+    """Yield the edits that rename a parameter of a method wherever the method uses it."""
+    body = Body(split_lines(source.text), owner, method)
+    for node in body.of(cst.Name):
+        if node.value == old:
+            yield replace(source, body.span(node), new)
 
 
 def requote(source: Source, span: Span, text: str) -> Iterator[Edit]:
