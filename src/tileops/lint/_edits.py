@@ -16,6 +16,7 @@ from tileops.lint._syntax import code
 from tileops.lint.facts import ClassFacts, FileFacts, FunctionFacts, Span
 
 __all__ = [
+    "append_statement",
     "decorator",
     "delete_lines",
     "insert_above",
@@ -92,6 +93,12 @@ def insert_above(source: Source, line: int, text: str) -> Edit:
     return _insert(source, line, statement(source, text, source.indent(line)))
 
 
+def append_statement(source: Source, method: FunctionFacts, text: str) -> Edit:
+    """Return the edit that adds a one-line statement at the end of a method's indented body."""
+    indent = source.indent(method.header[1] + 1)
+    return _insert(source, method.span[2] + 1, statement(source, text, indent))
+
+
 def insert_member(source: Source, owner: ClassFacts, text: str) -> Iterator[Edit]:
     """Yield the edit that adds a one-line statement to a class body, below its docstring.
 
@@ -122,7 +129,9 @@ def _insert(source: Source, line: int, text: str) -> Edit:
         end = len(source.text)
         place = source.place(end)
         open_line = bool(source.text) and not source.text.endswith(("\n", "\r"))
-        return Edit(source.path, Range(*place, *place), (source.newline if open_line else "") + text)
+        return Edit(
+            source.path, Range(*place, *place), (source.newline if open_line else "") + text
+        )
     return Edit(source.path, Range(line, 1, line, 1), text)
 
 

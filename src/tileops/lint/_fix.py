@@ -121,9 +121,7 @@ def _spliced(workspace: Workspace, batch: list[_Candidate]) -> tuple[str, dict[s
     return "", changed
 
 
-def _unresolved(
-    batch: list[_Candidate], before: Iterable[Report], after: Iterable[Report]
-) -> str:
+def _unresolved(batch: list[_Candidate], before: Iterable[Report], after: Iterable[Report]) -> str:
     """Return why the batch does not resolve its reports and only them, "" when it does."""
     left = [name_of(report) for report in after]
     expected = [name_of(report) for report in before]

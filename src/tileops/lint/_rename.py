@@ -99,7 +99,9 @@ class _Renaming:
                     return
                 yield child
 
-    def _imports(self, node: cst.ImportFrom, aliases: list[cst.ImportAlias]) -> Iterator[cst.CSTNode]:
+    def _imports(
+        self, node: cst.ImportFrom, aliases: list[cst.ImportAlias]
+    ) -> Iterator[cst.CSTNode]:
         origin = "." * len(node.relative) + dotted(node.module)
         joint = "" if origin.endswith(".") else "."
         for alias in aliases:

@@ -56,7 +56,10 @@ def _aligned(owner: ast.AST, old: list[object], new: list[object]) -> list[Span]
     nodes = [item for item in old if isinstance(item, ast.AST)]
     others = [item for item in new if isinstance(item, ast.AST)]
     matcher = SequenceMatcher(
-        None, [ast.dump(node) for node in nodes], [ast.dump(node) for node in others], autojunk=False
+        None,
+        [ast.dump(node) for node in nodes],
+        [ast.dump(node) for node in others],
+        autojunk=False,
     )
     found: list[Span] = []
     for tag, first, last, other_first, other_last in matcher.get_opcodes():

@@ -37,7 +37,9 @@ def class_facts(
         decorators=tuple(value_of(decorator) for decorator in node.decorator_list),
         docstring=docstring,
         attributes=tuple(a for statement in statements for a in _attributes(statement)),
-        methods=tuple(method(statement) for statement in statements if isinstance(statement, Function)),
+        methods=tuple(
+            method(statement) for statement in statements if isinstance(statement, Function)
+        ),
         body=rest[0].lineno if rest else 0,
     )
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from tileops.lint.facts._records import FunctionFacts, Param, Read, Site, Span, Value
 from tileops.lint.facts._values import dotted, span_of, value_of
 
-__all__ = ["FunctionWalk", "children", "docstring_of", "function_facts", "header_of", "name_span_of"]
+__all__ = [
+    "FunctionWalk",
+    "children",
+    "docstring_of",
+    "function_facts",
+    "header_of",
+    "name_span_of",
+]
 
 _VOCABULARY = frozenset(
     {
@@ -24,7 +31,18 @@ _VOCABULARY = frozenset(
     }
 )
 _BUILTINS = frozenset(dir(builtins))
-_SILENT = ("ctx", "op", "ops", "kind", "type_comment", "type_ignores", "id", "attr", "name", "names")
+_SILENT = (
+    "ctx",
+    "op",
+    "ops",
+    "kind",
+    "type_comment",
+    "type_ignores",
+    "id",
+    "attr",
+    "name",
+    "names",
+)
 # Which fields of a node hold nodes, so that a walk touches neither contexts nor operators.
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
     kind: tuple(name for name in kind._fields if name not in _SILENT)

@@ -87,7 +87,9 @@ def _module_name(path: str, packages: set[str]) -> str:
     ``src``, or at the root.
     """
     file = PurePosixPath(path)
-    above = [str(parent) for parent in file.parents if str(parent) in packages and str(parent) != "."]
+    above = [
+        str(parent) for parent in file.parents if str(parent) in packages and str(parent) != "."
+    ]
     if above:
         root = PurePosixPath(above[-1]).parent
     else:

@@ -129,7 +129,9 @@ class Resolver:
         if key not in self._known:
             # A name that is being looked up already is unknown: the imports run in a circle.
             self._known[key] = None
-            self._known[key] = self._bound(module, name) or self.modules.get(f"{module.name}.{name}")
+            self._known[key] = self._bound(module, name) or self.modules.get(
+                f"{module.name}.{name}"
+            )
         return self._known[key]
 
     def _bound(self, module: Module, name: str) -> Target | None:

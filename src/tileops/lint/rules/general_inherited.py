@@ -162,7 +162,9 @@ class GeneralInherited(Rule):
                     node.facts.name_span,
                     message,
                     symbol=node.name,
-                    repair=Repair(Applicability.SAFE, "state general = False", partial(_insert, node)),
+                    repair=Repair(
+                        Applicability.SAFE, "state general = False", partial(_insert, node)
+                    ),
                 )
 
 

@@ -43,7 +43,10 @@ class InterfaceName(BodyRule):
     kinds = frozenset({Kind.INTERFACE})
 
     VALID = (
-        Valid("variant before the direction", "class BatchNormTrainFwdInterface(KernelInterface): ...\n"),
+        Valid(
+            "variant before the direction",
+            "class BatchNormTrainFwdInterface(KernelInterface): ...\n",
+        ),
         Valid("acronyms and digits", "class C2CFwdInterface(KernelInterface): ...\n"),
         Valid("backward", "class W4A16RepackBwdInterface(KernelInterface): ...\n"),
         Valid("private", "class _NormFwdInterface(KernelInterface): ...\n"),

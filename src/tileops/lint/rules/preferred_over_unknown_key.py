@@ -180,7 +180,9 @@ class PreferredOverUnknownKey(Rule):
             repair = _repair(stated, near[0]) if near and stated.value.kind == "str" else None
             span = stated.value.span
             return self.report(stated.module, span, message, symbol=node.name, repair=repair)
-        message = f'{node.name} inherits from {owner.name} that it is preferred over "{named}", {fault}'
+        message = (
+            f'{node.name} inherits from {owner.name} that it is preferred over "{named}", {fault}'
+        )
         return self.report(node.module, node.facts.name_span, message, symbol=node.name)
 
 

@@ -206,8 +206,6 @@ def _edit(node: ClassNode, read: Read, near: str, sources: Sources) -> Iterator[
     from tileops.lint._edits import rewrite
 
     def change(found: cst.BaseExpression) -> cst.BaseExpression | None:
-        return (
-            found.with_changes(attr=cst.Name(near)) if isinstance(found, cst.Attribute) else None
-        )
+        return found.with_changes(attr=cst.Name(near)) if isinstance(found, cst.Attribute) else None
 
     return rewrite(sources[node.module.path], read.span, change)
