@@ -57,7 +57,8 @@ def test_invalid(rule, case):
     found = findings(workspace(rule, unmarked(case)))
     assert [(f.path, f.range) for f in found] == expected
     assert tuple(f.message for f in found) == case.expected()
-    assert {f.rule for f in found} == {rule.id}
+    weight = rule.severity if case.severity is None else case.severity
+    assert {(f.rule, f.severity) for f in found} == {(rule.id, weight)}
 
 
 @pytest.mark.parametrize(("rule", "case"), cases(Invalid))

@@ -72,21 +72,32 @@ class Body:
         return wrapper.resolve(PositionProvider)
 
     def span(self, node: cst.CSTNode) -> Span:
-        """Return where a node stands in the file."""
+        """Return where a node stands in the file, its own brackets included."""
         where: CodeRange = self._positions[node]
-        line, end_line = where.start.line + self._shift, where.end.line + self._shift
-        return (
-            line,
-            self._bytes(line, where.start.column),
-            end_line,
-            self._bytes(end_line, where.end.column),
-        )
+        opening = "".join(self._module.code_for_node(p) for p in getattr(node, "lpar", ()))
+        closing = "".join(self._module.code_for_node(p) for p in getattr(node, "rpar", ()))
+        start = self._back(where.start.line + self._shift, where.start.column, opening)
+        end = self._forth(where.end.line + self._shift, where.end.column, closing)
+        return (start[0], self._bytes(*start), end[0], self._bytes(*end))
 
     def note(self, rule: str, where: cst.CSTNode | Span, **data: Any) -> Note:
         """Return a note of a rule about a node, or about a span the facts give."""
         span = self.span(where) if isinstance(where, cst.CSTNode) else where
         method = "" if self.method is None else self.method.name
         return Note(rule, self.owner.name, method, span, data)
+
+    def _back(self, line: int, column: int, text: str) -> tuple[int, int]:
+        """Return the position a text that ends at a position starts at."""
+        first, *rest = split_lines(text)
+        if not rest:
+            return line, column - len(text)
+        line -= len(rest)
+        return line, len(self._lines[line - 1]) - len(first)
+
+    def _forth(self, line: int, column: int, text: str) -> tuple[int, int]:
+        """Return the position a text that starts at a position ends at."""
+        lines = split_lines(text)
+        return line + len(lines) - 1, len(lines[-1]) + (column if len(lines) == 1 else 0)
 
     def _bytes(self, line: int, column: int) -> int:
         text = self._lines[line - 1]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tileops.findings import Range
+from tileops.findings import Range, Severity
 
 __all__ = ["CASE_PATH", "CONTRACT", "PRELUDE", "Case", "Invalid", "Valid", "strip_marks"]
 
@@ -142,11 +142,13 @@ class Invalid(Case):
     """Code the rule flags: one message per marked range, in the order of the output.
 
     ``fixed`` is the source after all fixes of the rule, unsafe ones included; for a mapping, only the
-    files that change. None means that the rule must not fix it.
+    files that change. None means that the rule must not fix it. ``severity`` is stated where it differs from
+    the rule's.
     """
 
     messages: str | tuple[str, ...] = ()
     fixed: Files | None = None
+    severity: Severity | None = None
 
     def expected(self) -> tuple[str, ...]:
         """Return the messages as a tuple."""

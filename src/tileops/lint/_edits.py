@@ -95,8 +95,10 @@ def insert_above(source: Source, line: int, text: str) -> Edit:
 
 def append_statement(source: Source, method: FunctionFacts, text: str) -> Edit:
     """Return the edit that adds a one-line statement at the end of a method's indented body."""
-    indent = source.indent(method.header[1] + 1)
-    return _insert(source, method.span[2] + 1, statement(source, text, indent))
+    line = method.header[1] + 1
+    while line < method.span[2] and source.line(line).strip()[:1] in ("", "#"):
+        line += 1
+    return _insert(source, method.span[2] + 1, statement(source, text, source.indent(line)))
 
 
 def insert_member(source: Source, owner: ClassFacts, text: str) -> Iterator[Edit]:
