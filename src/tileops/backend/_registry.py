@@ -1,0 +1,209 @@
+"""The tables that backends write and ops read, as one object."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import threading
+from collections.abc import Callable, Collection
+from typing import Any
+
+import torch
+
+from tileops import manifest
+from tileops.backend._loading import EntryPoints, installed_backends, load_backends
+from tileops.backend._registration import (
+    BUILTIN,
+    BuilderRegistration,
+    DetectorRegistration,
+    KernelRegistration,
+    LoadFailure,
+    Registration,
+)
+from tileops.device import READERS, DeviceFacts, FactReaders
+from tileops.errors import BackendError, DeviceFactsError
+from tileops.selection import Origin
+
+
+class Registry:
+    """Registered kernels, detectors, builders, device facts and the default target.
+
+    The module keeps one default instance; tests make their own.
+
+    Args:
+        known_ops: The names that registrations may give.
+        readers: The readers that `register_device_facts` writes.
+        entry_points: The backends to load; the installed ones by default.
+    """
+
+    def __init__(
+        self,
+        known_ops: Callable[[], Collection[str]] = manifest.op_names,
+        readers: FactReaders | None = None,
+        entry_points: EntryPoints = installed_backends,
+    ) -> None:
+        self._known_ops = known_ops
+        self._entry_points = entry_points
+        self.readers = FactReaders() if readers is None else readers
+        self.kernels: dict[tuple[str, str], KernelRegistration] = {}
+        self.detectors: dict[str, DetectorRegistration] = {}
+        self.builders: dict[tuple[str, str], BuilderRegistration] = {}
+        self.default_target: str | None = None
+        self.failures: tuple[LoadFailure, ...] = ()
+        self.version = 0
+        self._claimant: Origin | None = None
+        self._load_lock = threading.RLock()
+        self._loading = False
+        self._loaded = False
+
+    def load(self) -> None:
+        """Load the installed backends, once; the first caller loads, the others wait."""
+        if self._loaded:
+            return
+        with self._load_lock:
+            # The lock is re-entrant: an op that a backend constructs while it is being imported
+            # must not start the loading again.
+            if self._loaded or self._loading:
+                return
+            self._loading = True
+            try:
+                self.failures = load_backends(self, self._entry_points())
+            finally:
+                self._loading = False
+            self._loaded = True
+
+    def register_kernel_type(self, op: str, key: str, kernel_type: Any) -> None:
+        """See `tileops.backend.register_kernel_type`."""
+        what = f"register_kernel_type({op!r}, {key!r})"
+        self._check_op(what, op)
+        _check_name(what, "key", key)
+        if not isinstance(kernel_type, type):
+            raise BackendError(what=what, problem=f"{kernel_type!r} is not a class")
+        registration = KernelRegistration(
+            op=op, key=key, kernel_type=kernel_type, origin=self._origin()
+        )
+        self._put(what, self.kernels, (op, key), registration)
+
+    def register_detector(self, target: str, detect: Callable[[torch.device], bool]) -> None:
+        """See `tileops.backend.register_detector`."""
+        what = f"register_detector({target!r})"
+        self._check_target(what, target)
+        if not callable(detect):
+            raise BackendError(what=what, problem=f"detect is {detect!r}, which is not callable")
+        registration = DetectorRegistration(target=target, detect=detect, origin=self._origin())
+        self._put(what, self.detectors, target, registration)
+
+    def register_kernel_builder(
+        self, op: str, target: str, build_kernel: Callable[..., Any]
+    ) -> None:
+        """See `tileops.backend.register_kernel_builder`."""
+        what = f"register_kernel_builder({op!r}, {target!r})"
+        self._check_op(what, op)
+        self._check_target(what, target)
+        if not callable(build_kernel):
+            raise BackendError(
+                what=what, problem=f"build_kernel is {build_kernel!r}, which is not callable"
+            )
+        registration = BuilderRegistration(
+            op=op, target=target, build_kernel=build_kernel, origin=self._origin()
+        )
+        self._put(what, self.builders, (op, target), registration)
+
+    def register_device_facts(
+        self, device_type: str, reader: Callable[[torch.device], DeviceFacts]
+    ) -> None:
+        """See `tileops.backend.register_device_facts`."""
+        what = f"register_device_facts({device_type!r})"
+        _check_name(what, "device_type", device_type)
+        try:
+            self.readers.register(device_type, reader)
+        except DeviceFactsError as error:
+            raise BackendError(what=what, problem=error.fields["problem"]) from error
+        self.version += 1
+
+    def set_default_target(self, target: str | None) -> None:
+        """See `tileops.backend.set_default_target`."""
+        if target is not None and (not isinstance(target, str) or not target):
+            raise BackendError(
+                what="set_default_target", problem=f"{target!r} is no target name and not None"
+            )
+        self.default_target = target
+        self.version += 1
+
+    def kernels_of(self, op: str) -> tuple[KernelRegistration, ...]:
+        """Return the implementations registered for an op, in the order of registration."""
+        return tuple(one for (name, _), one in self.kernels.items() if name == op)
+
+    def targets(self) -> tuple[str, ...]:
+        """Return the names of every target with a detector or a builder, sorted."""
+        return tuple(sorted({*self.detectors, *(target for _, target in self.builders)}))
+
+    def targets_of(self, op: str) -> tuple[str, ...]:
+        """Return the targets that have a builder for an op, sorted."""
+        return tuple(sorted(target for name, target in self.builders if name == op))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state of every table, to be restored when a backend fails to load."""
+        return {
+            "kernels": dict(self.kernels),
+            "detectors": dict(self.detectors),
+            "builders": dict(self.builders),
+            "default_target": self.default_target,
+            "readers": self.readers.snapshot(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Return every table to the state of a snapshot."""
+        self.kernels = state["kernels"]
+        self.detectors = state["detectors"]
+        self.builders = state["builders"]
+        self.default_target = state["default_target"]
+        self.readers.restore(state["readers"])
+        self.version += 1
+
+    def claim(self, origin: Origin | None) -> None:
+        """Attribute every following registration to *origin* (None: to the calling module)."""
+        self._claimant = origin
+
+    def _origin(self) -> Origin:
+        if self._claimant is not None:
+            return self._claimant
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals["__name__"].startswith(
+            "tileops.backend"
+        ):
+            frame = frame.f_back
+        return Origin(module=frame.f_globals["__name__"])
+
+    def _check_op(self, what: str, op: object) -> None:
+        known = self._known_ops()
+        if op not in known:
+            near = difflib.get_close_matches(str(op), known, n=3)
+            hint = f"; did you mean {' or '.join(near)}" if near else ""
+            raise BackendError(what=what, problem=f"there is no op {op!r}{hint}")
+
+    def _check_target(self, what: str, target: object) -> None:
+        _check_name(what, "target", target)
+        if target == BUILTIN:
+            raise BackendError(
+                what=what, problem=f"{BUILTIN!r} names the in-tree kernels; choose another name"
+            )
+
+    def _put(self, what: str, table: dict[Any, Any], key: Any, registration: Registration) -> None:
+        if key in table:
+            raise BackendError(
+                what=what,
+                problem=f"{table[key].claimant} has registered it already, and "
+                f"{registration.claimant} registers it again",
+            )
+        table[key] = registration
+        self.version += 1
+
+
+def _check_name(what: str, parameter: str, name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise BackendError(what=what, problem=f"{parameter} must be a name, got {name!r}")
+
+
+REGISTRY = Registry(readers=READERS)
+"""The registry that ops use unless they are given another."""

@@ -1,0 +1,1 @@
+"""The operators, one folder per family, and the machinery they share."""

@@ -1,0 +1,84 @@
+"""Values that are built once per key, whichever thread asks first, and tuned when asked to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Generic, TypeVar
+
+import torch
+
+__all__ = ["BuildOnce", "device_guard"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+def device_guard(device: torch.device | None) -> AbstractContextManager[Any]:
+    """Make *device* current where its type has a current device."""
+    if device is None or device.type != "cuda":
+        return nullcontext()
+    return torch.cuda.device(device)
+
+
+class BuildOnce(Generic[K, V]):
+    """A cache of built kernels.
+
+    Concurrent misses of one key build once, and different keys build in parallel. A build or a
+    tuning that fails leaves nothing behind and is tried again by the next caller.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[K, tuple[V, torch.device | None]] = {}
+        self._tuned: set[K] = set()
+        self._locks: dict[K, threading.Lock] = {}
+        self._lock = threading.Lock()
+        self._tuning = False
+
+    def get(self, key: K, device: torch.device | None, build: Callable[[], V]) -> V:
+        """Return the value of *key*, building and tuning it with *device* current."""
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            found = self._values.get(key)
+            if found is None:
+                with device_guard(device):
+                    found = (build(), device)
+                self._values[key] = found
+            self._tune(key, *found)
+        return found[0]
+
+    def tune(self) -> None:
+        """Tune every value built so far, and every later one before it is handed out.
+
+        Raises:
+            Exception: What a value's tuner raised, once every other value has had its turn; an
+                ``ExceptionGroup`` where several did.
+        """
+        with self._lock:
+            self._tuning = True
+            keys = list(self._values)
+        failures: list[Exception] = []
+        for key in keys:
+            with self._locks[key]:
+                try:
+                    self._tune(key, *self._values[key])
+                except Exception as error:
+                    failures.append(error)
+        if len(failures) == 1:
+            raise failures[0]
+        if failures:
+            raise ExceptionGroup("several kernels could not be tuned", failures)
+
+    def items(self) -> list[tuple[K, V]]:
+        """Return every key with its value, in the order they were built."""
+        return [(key, value) for key, (value, _) in list(self._values.items())]
+
+    def _tune(self, key: K, value: V, device: torch.device | None) -> None:
+        request_tune = getattr(value, "request_tune", None)
+        if not self._tuning or key in self._tuned or request_tune is None:
+            return
+        with device_guard(device):
+            request_tune()
+        self._tuned.add(key)

@@ -1,0 +1,138 @@
+"""What a class must satisfy to stand under a key of an op, checked when the op is constructed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from tileops.call_spec import CallSpec
+from tileops.errors import (
+    AbstractKernelError,
+    ArchsNeedOneDeviceError,
+    AvailabilityFormError,
+    ForwardSignatureError,
+    InterfaceDeclarationError,
+    NotAClassmethodError,
+    NotAKernelError,
+    UndeclaredInterfacesError,
+    UnknownKernelInterfaceError,
+)
+from tileops.kernels.interface import KernelInterface
+from tileops.kernels.kernel import Kernel
+
+__all__ = ["check_classes"]
+
+Interfaces = Mapping[str, type[KernelInterface]]
+
+
+def check_classes(op: str, interfaces: Interfaces, kernel_types: Mapping[str, Any]) -> None:
+    """Check every class of *kernel_types* against the op's interfaces.
+
+    Raises:
+        DispatchError: The subclass that names the first condition violated; see
+            `tileops.errors`.
+    """
+    if kernel_types and not interfaces:
+        raise UndeclaredInterfacesError(op=op, keys=", ".join(kernel_types))
+    for name, interface in interfaces.items():
+        _check_interface(op, name, interface)
+    strangers = [key for key, one in kernel_types.items() if not served(one, interfaces)]
+    if strangers:
+        raise UnknownKernelInterfaceError(
+            op=op,
+            keys=", ".join(strangers),
+            interfaces=", ".join(one.__name__ for one in interfaces.values()),
+        )
+    for key, kernel_type in kernel_types.items():
+        for name in served(kernel_type, interfaces):
+            _check_class(op, key, kernel_type, interfaces[name])
+
+
+def served(kernel_type: Any, interfaces: Interfaces) -> tuple[str, ...]:
+    """Return the interfaces that a class inherits, by their keys in the op."""
+    if not isinstance(kernel_type, type):
+        return ()
+    return tuple(name for name, one in interfaces.items() if issubclass(kernel_type, one))
+
+
+def _check_interface(op: str, name: str, interface: Any) -> None:
+    problem = None
+    if not (isinstance(interface, type) and issubclass(interface, KernelInterface)):
+        problem = "which is no subclass of KernelInterface"
+    elif issubclass(interface, Kernel):
+        problem = "which is an implementation, not an interface"
+    else:
+        request = getattr(interface, "request", None)
+        if not (isinstance(request, type) and issubclass(request, CallSpec)):
+            problem = f"whose request is {request!r}; it must be a CallSpec subclass"
+    if problem is not None:
+        raise InterfaceDeclarationError(op=op, interface=name, value=interface, problem=problem)
+
+
+def _check_class(op: str, key: str, kernel_type: type, interface: type[KernelInterface]) -> None:
+    common = {"op": op, "key": key, "implementation": kernel_type.__qualname__}
+    if not issubclass(kernel_type, Kernel):
+        raise NotAKernelError(**common, interface=interface.__name__)
+    for method in ("entry_for", "refusal"):
+        if not isinstance(inspect.getattr_static(kernel_type, method), classmethod):
+            raise NotAClassmethodError(**common, method=method)
+    missing: Collection[str] = getattr(kernel_type, "__abstractmethods__", frozenset())
+    if missing:
+        raise AbstractKernelError(
+            **common, interface=interface.__name__, methods=", ".join(sorted(missing))
+        )
+    if not accepts(kernel_type, interface):
+        raise ForwardSignatureError(
+            **common,
+            interface=interface.__name__,
+            expected=f"({', '.join(p.name for p in _parameters(interface))})",
+            given=inspect.signature(inspect.getattr_static(kernel_type, "forward")),
+        )
+    _check_availability(common, kernel_type)
+
+
+def _check_availability(common: Mapping[str, str], kernel_type: type[Kernel]) -> None:
+    devices: object = kernel_type.devices
+    if not isinstance(devices, (frozenset, set)) or not all(isinstance(d, str) for d in devices):
+        raise AvailabilityFormError(
+            **common, member="devices", value=devices, form='frozenset({"cuda"})'
+        )
+    archs: object = kernel_type.supported_archs
+    if archs is None:
+        return
+    if not isinstance(archs, (list, tuple, set, frozenset)) or not all(
+        type(arch) is int for arch in archs
+    ):
+        raise AvailabilityFormError(
+            **common, member="supported_archs", value=archs, form="[80, 90] or None"
+        )
+    if len(devices) != 1:
+        raise ArchsNeedOneDeviceError(
+            **common, archs=archs, devices=", ".join(sorted(devices)) or "no device type"
+        )
+
+
+def accepts(kernel_type: type[Kernel], interface: type[KernelInterface]) -> bool:
+    """Whether the class's ``forward`` can be called with the interface's arguments.
+
+    One placeholder per positional parameter of the interface must bind positionally, and its
+    keyword-only parameters by name. Names of positional parameters, annotations and defaults
+    do not matter.
+    """
+    parameters = _parameters(interface)
+    keywords = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    forward = inspect.getattr_static(kernel_type, "forward")
+    bound: list[object] = [] if isinstance(forward, (staticmethod, classmethod)) else [kernel_type]
+    if isinstance(forward, classmethod):
+        forward = forward.__get__(None, kernel_type)
+    try:
+        inspect.signature(forward).bind(*bound, *positional, **keywords)
+    except TypeError:
+        return False
+    return True
+
+
+def _parameters(interface: type[KernelInterface]) -> list[inspect.Parameter]:
+    return list(inspect.signature(interface.forward).parameters.values())[1:]

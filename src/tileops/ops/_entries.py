@@ -1,0 +1,85 @@
+"""The kernels an op has built: found by call spec, built once per build identity and device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+
+import torch
+
+from tileops.call_spec import CallSpec
+from tileops.errors import BuildIdentityError, EntryShapeError, FactoryError
+from tileops.kernels.kernel import Kernel
+from tileops.ops._build_once import BuildOnce
+
+__all__ = ["BuiltKernel", "EntryCache"]
+
+Identity = tuple[str, type[Kernel], Hashable, torch.device | None]
+
+
+@dataclass(frozen=True)
+class BuiltKernel:
+    """A kernel that an op has built.
+
+    Attributes:
+        interface: The interface's key in the op.
+        identity: The build identity that the class stated.
+        device: The device it was built for.
+        kernel: The kernel.
+    """
+
+    interface: str
+    identity: Hashable
+    device: torch.device | None
+    kernel: Kernel
+
+
+class EntryCache:
+    """Built kernels in two levels: by call spec, and by (interface, class, identity, device)."""
+
+    def __init__(self) -> None:
+        self._by_call: dict[tuple[str, CallSpec], Kernel] = {}
+        self._built: BuildOnce[Identity, Kernel] = BuildOnce()
+
+    def find(self, interface: str, call: CallSpec) -> Kernel | None:
+        """Return the kernel of a call that was served before, or None."""
+        return self._by_call.get((interface, call))
+
+    def entry(self, op: str, interface: str, kernel_type: type[Kernel], call: CallSpec) -> Kernel:
+        """Return the kernel of *kernel_type* for *call*, building it on the call's device.
+
+        Raises:
+            EntryShapeError: ``entry_for`` returned no pair.
+            BuildIdentityError: Its build identity cannot be hashed.
+            FactoryError: Its factory cannot be called.
+        """
+        identity, factory = _checked_entry(op, kernel_type, call)
+        place = (interface, kernel_type, identity, call.device)
+        kernel = self._built.get(place, call.device, factory)
+        self._by_call[interface, call] = kernel
+        return kernel
+
+    def tune(self) -> None:
+        """Tune every kernel built so far, and every later one before its first launch."""
+        self._built.tune()
+
+    def __iter__(self) -> Iterator[BuiltKernel]:
+        for (interface, _, identity, device), kernel in self._built.items():
+            yield BuiltKernel(interface, identity, device, kernel)
+
+
+def _checked_entry(
+    op: str, kernel_type: type[Kernel], call: CallSpec
+) -> tuple[Hashable, Callable[[], Kernel]]:
+    entry: object = kernel_type.entry_for(call)
+    common = {"op": op, "implementation": kernel_type.__qualname__}
+    if not isinstance(entry, tuple) or len(entry) != 2:
+        raise EntryShapeError(**common, value=repr(entry))
+    identity, factory = entry
+    try:
+        hash(identity)
+    except TypeError as error:
+        raise BuildIdentityError(**common, value=repr(identity)) from error
+    if not callable(factory):
+        raise FactoryError(**common, value=repr(factory))
+    return identity, factory

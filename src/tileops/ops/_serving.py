@@ -1,0 +1,87 @@
+"""The target of one op instance: fixed by the first call that runs, undone if that call fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from tileops.backend import Registry, TargetChoice, choose_target
+from tileops.errors import TargetKernelError
+from tileops.ops._build_once import BuildOnce
+from tileops.tensor_spec import TensorSpec
+
+__all__ = ["Serving"]
+
+Specs = tuple[TensorSpec | None, ...]
+
+
+class Serving:
+    """Which target serves an op instance, and the kernels that the target has built for it."""
+
+    def __init__(self, registry: Registry, op: str, argument: str | None) -> None:
+        self._registry = registry
+        self._op = op
+        self.argument = argument
+        self.choice: TargetChoice | None = None
+        self.built: BuildOnce[tuple[torch.device, Any], Any] = BuildOnce()
+        self._tuning = False
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def fixed(self, device: torch.device, holds_kernels: bool) -> Iterator[TargetChoice]:
+        """Yield the op's target, choosing it for *device* when no call has fixed it yet.
+
+        The call that fixes it runs inside; when it fails, the choice and everything built under
+        it are undone, and the next call chooses again. Calls that find it fixed run in parallel.
+        """
+        choice = self.choice
+        if choice is not None:
+            yield choice
+            return
+        with self._lock:
+            if self.choice is not None:
+                yield self.choice
+                return
+            chosen = choose_target(self._registry, self._op, self.argument, device, holds_kernels)
+            try:
+                yield chosen
+            except BaseException:
+                self._forget()
+                raise
+            self.choice = chosen
+
+    def kernel(
+        self, target: str, device: torch.device, specs: Specs, params: Mapping[str, Any]
+    ) -> Any:
+        """Return the kernel that *target* builds for inputs like *specs* on *device*.
+
+        An error of the builder reaches the caller unchanged, and nothing is kept.
+
+        Raises:
+            TargetKernelError: The builder returned nothing that can be called.
+        """
+        builder = self._registry.builders[self._op, target]
+        key = (device, tuple(None if s is None else (s.dtype, tuple(s.shape)) for s in specs))
+
+        def build() -> Any:
+            kernel = builder.build_kernel(*specs, **params)
+            if not callable(kernel):
+                raise TargetKernelError(op=self._op, target=target, value=repr(kernel))
+            return kernel
+
+        return self.built.get(key, device, build)
+
+    def tune(self) -> None:
+        """Tune what the target has built, and builds from now on."""
+        self._tuning = True
+        self.built.tune()
+
+    def _forget(self) -> None:
+        self.choice = None
+        self.built = BuildOnce()
+        if self._tuning:
+            self.built.tune()

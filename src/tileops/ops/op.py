@@ -1,0 +1,226 @@
+"""Op: what every operator shares between its call and the kernel that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import torch
+
+from tileops import manifest
+from tileops.backend import BUILTIN, REGISTRY, Registry
+from tileops.call_spec import CallSpec, check_keyable
+from tileops.errors import CallSpecTypeError, StatedFactsError, UnknownInterfaceError
+from tileops.kernels.interface import KernelInterface
+from tileops.kernels.kernel import Kernel
+from tileops.manifest import Signature
+from tileops.ops._entries import BuiltKernel, EntryCache
+from tileops.ops._first_call import first_call
+from tileops.ops._plan import Plan, Run, fingerprint
+from tileops.ops._recognise import Recognise, nothing, recogniser
+from tileops.ops._serving import Serving
+from tileops.ops._signature import CallChecks
+from tileops.ops._tables import tables_of
+from tileops.selection import Selection, SelectionTable, select
+
+__all__ = ["Op", "Request"]
+
+Request = tuple[str, CallSpec]
+"""A kernel request: the interface's key in the op, and the call spec."""
+
+_NONE: Mapping[str, Any] = {}
+
+
+def _unreachable(*inputs: Any) -> Any:
+    raise AssertionError("no call is recognised before a plan is")
+
+
+class Op:
+    """An operator that selects one kernel for every call.
+
+    A subclass states its kernels and interfaces, its constructor parameters, the kernel requests
+    of a call, and how the kernels run.
+
+    Attributes:
+        kernel_types: The op's own implementations by key.
+        interfaces: Its kernel interfaces by name; a key belongs to every interface that its
+            class inherits.
+    """
+
+    kernel_types: ClassVar[Mapping[str, type[Kernel]]] = {}
+    interfaces: ClassVar[Mapping[str, type[KernelInterface]]] = {}
+    registry: ClassVar[Registry] = REGISTRY
+
+    def __init__(self, *, target: str | None = None, **params: Any) -> None:
+        """Load the installed backends, then check the op's kernels and the registered ones.
+
+        Args:
+            target: The target to run on; None leaves it to the process default and the
+                detectors, ``tileops.backend.BUILTIN`` means the in-tree kernels.
+            params: The parameters of the op, as the subclass's constructor names them.
+
+        Raises:
+            DispatchError: A class, a key or a preference breaks the contract.
+        """
+        name = type(self).__name__
+        signature = self.signature()
+        self.checks = None if signature is None else CallChecks(name, signature, params)
+        self.params: Mapping[str, Any] = params if self.checks is None else self.checks.params
+        self._tables = self.selection_tables()
+        self._entries = EntryCache()
+        self.serving = Serving(self.registry, name, target)
+        self._plans: dict[Any, Plan] = {}
+        self._recent: tuple[Recognise, Run] = (nothing, _unreachable)
+
+    @classmethod
+    def signature(cls) -> Signature | None:
+        """Return the signature of the op, or of the nearest ancestor that the manifest knows."""
+        entries = manifest.load()
+        entry = next(
+            (entries[one.__name__] for one in cls.__mro__ if one.__name__ in entries), None
+        )
+        return None if entry is None else entry.signature
+
+    @classmethod
+    def selection_tables(cls) -> Mapping[str, SelectionTable]:
+        """Return the table of every interface, as an instance constructed now would have it.
+
+        Raises:
+            DispatchError: A class, a key or a preference breaks the contract.
+        """
+        cls.registry.load()
+        return tables_of(cls, cls.registry)
+
+    def requests(self, *inputs: Any) -> tuple[Request, ...]:
+        """Return the kernel requests of a call, from descriptions alone.
+
+        Args:
+            inputs: A tensor or `TensorSpec` per input, None for one that is absent.
+        """
+        raise NotImplementedError(f"{type(self).__name__} states no kernel requests")
+
+    def bind(self, kernels: tuple[Kernel, ...], *inputs: torch.Tensor | None) -> Callable[..., Any]:
+        """Return the function that runs calls like this one, given the kernels it requested."""
+        (kernel,) = kernels
+        forward: Callable[..., Any] = kernel.forward  # type: ignore[attr-defined]
+        return forward
+
+    def explain(self, interface: str, call: CallSpec) -> Selection:
+        """Decide which key serves *call*; nothing is built.
+
+        Raises:
+            UnknownInterfaceError: The op has no such interface.
+            CallSpecTypeError: *call* is no call spec of the interface.
+        """
+        return select(self._table(interface, call), call.resolved())
+
+    def key_for(self, interface: str, call: CallSpec) -> str:
+        """Return the key that serves *call*; stated device facts are welcome.
+
+        Raises:
+            UnknownInterfaceError: The op has no such interface.
+            CallSpecTypeError: *call* is no call spec of the interface.
+            SelectionError: No key is selected; the error carries the selection.
+        """
+        return self.explain(interface, call).winner()
+
+    def kernel_for(self, interface: str, call: CallSpec) -> Kernel:
+        """Return the built kernel that serves *call* on its device.
+
+        Raises:
+            UnknownInterfaceError: The op has no such interface.
+            CallSpecTypeError: *call* is no call spec of the interface.
+            UnkeyableFactError: A fact of *call* is mutable.
+            StatedFactsError: *call* states device facts.
+            SelectionError: No key is selected; the error carries the selection.
+        """
+        table = self._table(interface, call)
+        check_keyable(call)
+        stated = call.stated_facts()
+        if stated:
+            raise StatedFactsError(
+                op=type(self).__name__, interface=interface, facts=sorted(stated)
+            )
+        call = call.resolved()
+        kernel = self._entries.find(interface, call)
+        if kernel is None:
+            selection = select(table, call)
+            selection.winner()
+            kernel = self._build(selection, call)
+        return kernel
+
+    def request_tune(self) -> None:
+        """Tune every kernel built so far, and every later one before its first launch.
+
+        Tuning changes a configuration inside one implementation, never the selection.
+        """
+        self._entries.tune()
+        self.serving.tune()
+
+    def iter_kernels(self) -> Iterator[BuiltKernel]:
+        """Yield the in-tree kernels built so far, in the order they were built."""
+        return iter(self._entries)
+
+    def kernel_config(self) -> tuple[Any, ...]:
+        """Return the configuration of every kernel built so far, in-tree kernels first."""
+        kernels = [built.kernel for built in self._entries]
+        kernels += [kernel for _, kernel in self.serving.built.items()]
+        return tuple(getattr(kernel, "config", None) for kernel in kernels)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The names of the inputs, in the order of the call."""
+        return () if self.checks is None else tuple(d.name for d in self.checks.signature.inputs)
+
+    @property
+    def serving_target(self) -> str | None:
+        """The target this instance has fixed, BUILTIN for the in-tree kernels, None before."""
+        choice = self.serving.choice
+        return None if choice is None else choice.target or BUILTIN
+
+    def _build(self, selection: Selection, call: CallSpec) -> Kernel:
+        verdict = selection.selected
+        assert verdict is not None
+        kernel_type: Any = verdict.candidate.implementation
+        interface = selection.table.interface
+        return self._entries.entry(type(self).__name__, interface, kernel_type, call)
+
+    def _table(self, interface: str, call: CallSpec) -> SelectionTable:
+        table = self._tables.get(interface)
+        if table is None:
+            raise UnknownInterfaceError(
+                op=type(self).__name__,
+                interface=interface,
+                interfaces=", ".join(self._tables) or "none",
+            )
+        request = self.interfaces[interface].request
+        if not isinstance(call, request):
+            raise CallSpecTypeError(
+                op=type(self).__name__,
+                interface=interface,
+                request=request.__name__,
+                given=type(call).__name__,
+            )
+        return table
+
+    def _call(
+        self,
+        inputs: tuple[Any, ...],
+        buffers: Mapping[str, Any] = _NONE,
+        execution: Mapping[str, Any] = _NONE,
+    ) -> Any:
+        """Run a call: by its plan if one like it ran before, else from the beginning."""
+        key = fingerprint(inputs, buffers, execution)
+        plan = None if key is None else self._plans.get(key)
+        if plan is None:
+            result, run = first_call(self, inputs, buffers, execution)
+            if key is not None:
+                self._plans[key] = Plan(run)
+            return result
+        plan.found += 1
+        # A shape that comes once or twice is not worth what a recogniser costs to make.
+        if plan.found > 1 and not buffers and not execution:
+            if plan.recognise is None:
+                plan.recognise = recogniser(inputs)
+            self._recent = (plan.recognise, plan.run)
+        return plan.run(*inputs, **buffers, **execution)

@@ -1,0 +1,40 @@
+"""The engine: candidates, precedence, verdicts, and the one function that decides.
+
+Standard library only. Nothing here runs a kernel, queries a device or prints; a decision is a
+frozen value that others read.
+"""
+
+from tileops.selection._candidate import (
+    IN_TREE,
+    Call,
+    Candidate,
+    Implementation,
+    Location,
+    Origin,
+)
+from tileops.selection._judge import judge, unavailable
+from tileops.selection._precedence import Edge, EdgeKind, Precedence
+from tileops.selection._select import select
+from tileops.selection._selection import Selection
+from tileops.selection._table import SelectionTable
+from tileops.selection._verdict import Outcome, Stage, Verdict
+
+__all__ = [
+    "IN_TREE",
+    "Call",
+    "Candidate",
+    "Edge",
+    "EdgeKind",
+    "Implementation",
+    "Location",
+    "Origin",
+    "Outcome",
+    "Precedence",
+    "Selection",
+    "SelectionTable",
+    "Stage",
+    "Verdict",
+    "judge",
+    "select",
+    "unavailable",
+]
