@@ -45,7 +45,8 @@ def test_valid(rule, case):
     """The rule says nothing about its valid cases, and their comments suppress something."""
     for path, text in unmarked(case).items():
         assert text == case.sources()[path], "a valid case has no marks"
-        ast.parse(text)
+        if path.endswith(".py"):
+            ast.parse(text)
     assert findings(workspace(rule, unmarked(case))) == []
 
 
@@ -63,7 +64,7 @@ def test_invalid(rule, case):
 
 @pytest.mark.parametrize(("rule", "case"), cases(Invalid))
 def test_fix(rule, case):
-    """All fixes together give exactly the stated outcome, which is clean and stable, or change nothing."""
+    """All fixes together give exactly the stated outcome, clean and stable, or change nothing."""
     before = workspace(rule, unmarked(case))
     run = apply_fixes(before, EVERYTHING)
     after = {path: run.workspace[path].text for path in unmarked(case)}
@@ -77,12 +78,13 @@ def test_fix(rule, case):
     again = apply_fixes(run.workspace, EVERYTHING)
     assert again.applied == []
     for path, text in after.items():
-        compile(text, path, "exec")
+        if path.endswith(".py"):
+            compile(text, path, "exec")
 
 
 @pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.id) for rule in RULES])
 def test_rule_brings_its_evidence(rule):
-    """At least three valid and three invalid cases, a suppression, a cross-file case, a fixed one."""
+    """At least three valid and three invalid cases, and one of each special kind."""
     own = [*rule.VALID, *rule.INVALID]
     assert len(rule.VALID) >= 3
     assert len(rule.INVALID) >= 3

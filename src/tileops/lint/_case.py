@@ -1,8 +1,9 @@
 """The examples a rule carries: they are its tests and its documentation.
 
 A case is one module, or several as a mapping from path to source. A single module stands at
-`CASE_PATH` and starts with `PRELUDE`; modules of a mapping state their own imports. ``[|`` and ``|]`` around a
-stretch of an invalid case mark the range of its finding; they are taken out before linting.
+`CASE_PATH` and starts with `PRELUDE`; modules of a mapping state their own imports. ``[|`` and
+``|]`` around a stretch of an invalid case mark the range of its finding; they are taken out
+before linting.
 """
 
 import re
@@ -141,9 +142,9 @@ class Valid(Case):
 class Invalid(Case):
     """Code the rule flags: one message per marked range, in the order of the output.
 
-    ``fixed`` is the source after all fixes of the rule, unsafe ones included; for a mapping, only the
-    files that change. None means that the rule must not fix it. ``severity`` is stated where it differs from
-    the rule's.
+    ``fixed`` is the source after all fixes of the rule, unsafe ones included; for a mapping, only
+    the files that change. None means that the rule must not fix it. ``severity`` is stated where
+    it differs from the rule's.
     """
 
     messages: str | tuple[str, ...] = ()

@@ -7,7 +7,15 @@ import msgspec
 
 from tileops.lint._rule import BodyRule
 from tileops.lint._source import Source
-from tileops.lint.facts import ClassFacts, FileFacts, FunctionFacts, Note, Value, facts_of
+from tileops.lint.facts import (
+    ClassFacts,
+    FileFacts,
+    FunctionFacts,
+    Note,
+    Value,
+    facts_of,
+    pyproject_facts,
+)
 from tileops.lint.index import Foreign
 
 __all__ = ["collect"]
@@ -15,8 +23,10 @@ __all__ = ["collect"]
 _BUILTINS = frozenset(dir(builtins))
 
 
-def collect(data: bytes, rules: Iterable[BodyRule]) -> FileFacts:
-    """Return the facts of a file; ``rules`` visit the slices of the classes that may concern them."""
+def collect(path: str, data: bytes, rules: Iterable[BodyRule]) -> FileFacts:
+    """Return the facts of a file; ``rules`` visit the slices that may concern them."""
+    if path.endswith(".toml"):
+        return pyproject_facts(data)
     facts = facts_of(data)
     wanted = [
         (owner, method, takers)
@@ -32,8 +42,7 @@ def collect(data: bytes, rules: Iterable[BodyRule]) -> FileFacts:
 def _takers(
     rules: Iterable[BodyRule], owner: ClassFacts, method: FunctionFacts | None
 ) -> list[BodyRule]:
-    name = "" if method is None else method.name
-    return [rule for rule in rules if rule.wants(owner, name)]
+    return [rule for rule in rules if rule.wants(owner, method)]
 
 
 def _visit(

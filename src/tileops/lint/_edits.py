@@ -1,7 +1,7 @@
 """Building edits: what a rule's repair is made of.
 
-An edit replaces a span of the source text; the text it puts there is rendered by libcst. Nothing else
-of the file is printed again, so comments, blanks and line ends around an edit stay.
+An edit replaces a span of the source text; the text it puts there is rendered by libcst. Nothing
+else of the file is printed again, so comments, blanks and line ends around an edit stay.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,8 +23,8 @@ __all__ = [
     "insert_member",
     "rename_local",
     "replace",
-    "requote",
     "require_import",
+    "requote",
     "rewrite",
     "statement",
 ]
@@ -89,7 +89,7 @@ def decorator(source: Source, line: int, text: str) -> Edit:
 
 
 def insert_above(source: Source, line: int, text: str) -> Edit:
-    """Return the edit that inserts a one-line statement above a line, at that line's indentation."""
+    """Return the edit that inserts a one-line statement above a line, indented like it."""
     return _insert(source, line, statement(source, text, source.indent(line)))
 
 

@@ -47,7 +47,7 @@ class Entry:
 
 
 def entries(function: cst.FunctionDef) -> list[Entry]:
-    """Return the pairs a function returns as displays; other returns are somebody else's entries."""
+    """Return the pairs a function returns as displays; any other return is another's entry."""
     found: list[Entry] = []
     for node in returns(function):
         match node.value:
@@ -112,7 +112,7 @@ class Reads:
         return found if bare == len(found) else None
 
     def is_extensible(self, identity: cst.BaseExpression) -> bool:
-        """Say whether a fact can be added where the identity is written, without changing a local."""
+        """Say whether a fact can be added where the identity stands, without changing a local."""
         if not isinstance(identity, cst.Name):
             return not isinstance(identity, cst.Call)
         value = self._value(identity.value)
@@ -197,22 +197,23 @@ class Reads:
             return True
         if isinstance(node, cst.Name):
             return self._need_local(node.value, identity, needed, open_)
-        return all([self._need(part, identity, needed, open_) for part in _used(node)])
+        followed = [self._need(part, identity, needed, open_) for part in _used(node)]
+        return all(followed)
 
     def _need_local(
         self, name: str, identity: Identity, needed: set[str], open_: frozenset[str]
     ) -> bool:
         if name in identity.names or name in open_ or name not in self._bound:
             return True
-        inner = self._functions.get(name)
-        if inner is not None:
-            return self._need(inner.body, identity, needed, open_ | {name})
+        function = self._functions.get(name)
+        if function is not None:
+            return self._need(function.body, identity, needed, open_ | {name})
         values = self._bound[name]
         if None in values:
             return False
-        return all(
-            [self._need(v, identity, needed, open_ | {name}) for v in values if v is not None]
-        )
+        inner = open_ | {name}
+        followed = [self._need(v, identity, needed, inner) for v in values if v is not None]
+        return all(followed)
 
 
 def _parts(node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> Iterator[cst.BaseExpression]:

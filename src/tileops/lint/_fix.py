@@ -1,8 +1,8 @@
 """Applying repairs: serially, verified, at most a few passes.
 
 A repair is applied whole or not at all. It is withheld, with a note that says why, when its edits
-overlap an earlier repair's, when the file would not parse or would change elsewhere, or when the report
-would stay or another appear.
+overlap an earlier repair's, when the file would not parse or would change elsewhere, or when the
+report would stay or another appear.
 """
 
 from collections.abc import Iterable

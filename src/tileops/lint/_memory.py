@@ -1,4 +1,4 @@
-"""Linting texts held in memory: the fix engine's trial runs, the rules' cases, an editor's buffers."""
+"""Linting texts held in memory: trial runs of fixes, the cases of rules, an editor's buffers."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -15,8 +15,8 @@ __all__ = ["Workspace"]
 class Workspace(Mapping[str, Source]):
     """Files by path, with their facts remembered by content.
 
-    ``known`` gives facts the caller already has for the bytes at hand, so that only texts that change
-    are parsed.
+    ``known`` gives facts the caller already has for the bytes at hand, so that only texts that
+    change are parsed.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Workspace(Mapping[str, Source]):
         """Return a file's facts."""
         data = self._files[path]
         if data not in self._facts:
-            self._facts[data] = collect(data, self._body_rules)
+            self._facts[data] = collect(path, data, self._body_rules)
         return self._facts[data]
 
     def check(self) -> Checked:

@@ -1,7 +1,8 @@
 """Which paths through a ``refusal`` answer without having asked the base class.
 
-A path is good when it has called ``super().refusal(...)``, or an accepted ``Ancestor.refusal(...)``, before
-it returns a value that may be None. Imported only where a slice was parsed.
+A path is good when it has called ``super().refusal(...)``, or an accepted
+``Ancestor.refusal(...)``, before it returns a value that may be None. Imported only where a slice
+was parsed.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -50,7 +51,7 @@ class Paths:
             states = self._statement(statement, states)
         return states
 
-    def _statement(self, node: cst.CSTNode, states: set[_State]) -> set[_State]:
+    def _statement(self, node: cst.CSTNode, states: set[_State]) -> set[_State]:  # noqa: PLR0911
         match node:
             case cst.SimpleStatementLine():
                 return self._block(node.body, states)
@@ -159,7 +160,7 @@ class Paths:
                 return dotted(owner) in self._accepted
         return False
 
-    def _may_be_unasked_none(self, node: cst.BaseExpression | None, state: _State) -> bool:
+    def _may_be_unasked_none(self, node: cst.BaseExpression | None, state: _State) -> bool:  # noqa: PLR0911
         """Say whether a value may be None on a path that has not asked when it is known."""
         if state.asked or (node is not None and self._asks(node)):
             return False
@@ -211,7 +212,7 @@ def _is_text(node: cst.BaseExpression) -> bool:
     return isinstance(node, _STRINGS)
 
 
-def _narrowed(test: cst.BaseExpression) -> tuple[frozenset[str], frozenset[str]]:
+def _narrowed(test: cst.BaseExpression) -> tuple[frozenset[str], frozenset[str]]:  # noqa: PLR0911
     """Return the locals a test shows not to be None: where it holds, and where it fails."""
     none: frozenset[str] = frozenset()
     match test:

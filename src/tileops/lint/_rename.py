@@ -16,21 +16,21 @@ __all__ = ["rename_class"]
 def rename_class(project: Project, sources: Sources, node: ClassNode, new: str) -> list[Edit]:
     """Return the edits that rename a class in every file, or none when one file stands in the way.
 
-    A file stands in the way when libcst cannot parse it, when it binds the old name to something else, or
-    when it uses the new name already.
+    A file stands in the way when libcst cannot parse it, when it binds the old name to something
+    else, or when it uses the new name already.
     """
     edits: list[Edit] = []
-    for module in project.modules.values():
-        if module.external or node.name not in sources[module.path].text:
+    for module in project.own_modules:
+        if node.name not in sources[module.path].text:
             continue
         try:
             edits.extend(_Renaming(project, module, node, new).edits(sources[module.path].text))
-        except (cst.ParserSyntaxError, _InTheWay):
+        except (cst.ParserSyntaxError, _InTheWayError):
             return []
     return edits
 
 
-class _InTheWay(Exception):
+class _InTheWayError(Exception):
     """The file uses the old or the new name for something else."""
 
 
@@ -64,7 +64,7 @@ class _Renaming:
         match node:
             case cst.ClassDef(name=cst.Name(value=value)) if value == old:
                 if self.module is not self.node.module:
-                    raise _InTheWay
+                    raise _InTheWayError
                 yield node.name
             case cst.ImportFrom(names=[*aliases]):
                 yield from self._imports(node, list(aliases))
@@ -74,7 +74,7 @@ class _Renaming:
                 strings = [part for part in walk(node.value) if isinstance(part, cst.SimpleString)]
                 yield from (s for s in strings if s.evaluated_value == old and self._known())
             case cst.Name(value=value) if value == self.new:
-                raise _InTheWay
+                raise _InTheWayError
             case _:
                 yield from self._loads(node)
 
@@ -91,7 +91,7 @@ class _Renaming:
                 | cst.For(target=cst.Name(value=value))
                 | cst.AsName(name=cst.Name(value=value))
             ) if value == old:
-                raise _InTheWay
+                raise _InTheWayError
         owned = _owned_names(node)
         for child in node.children:
             if isinstance(child, cst.Name) and child.value == old and id(child) not in owned:

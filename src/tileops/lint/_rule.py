@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tileops.findings import Applicability, Edit, Severity
 from tileops.lint._case import Invalid, Valid
 from tileops.lint._source import Source
-from tileops.lint.facts import ClassFacts, Note, Span
+from tileops.lint.facts import ClassFacts, FunctionFacts, Note, Span
 from tileops.lint.index import ClassNode, Kind, Module, Project
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ Sources = Mapping[str, Source]
 class Repair:
     """How a report can be resolved; ``build`` is called only when fixes are asked for.
 
-    ``build`` returns the edits, all of which are applied or none; no edits means that the code at hand
-    is not of a form the rule can rewrite.
+    ``build`` returns the edits, all of which are applied or none; no edits means that the code at
+    hand is not of a form the rule can rewrite.
     """
 
     applicability: Applicability
@@ -48,9 +48,9 @@ class Report:
 class Rule:
     """A rule over linked facts.
 
-    The docstring of a subclass is its documentation: a sentence, paragraphs, and the sections ``Why:`` and
-    ``Limits:``. It states ``id``, ``severity``, whether it needs other files, which kinds of fix it offers,
-    and its cases.
+    The docstring of a subclass is its documentation: a sentence, paragraphs, and the sections
+    ``Why:`` and ``Limits:``. It states ``id``, ``severity``, whether it needs other files, which
+    kinds of fix it offers, and its cases.
     """
 
     id: ClassVar[str]
@@ -83,18 +83,18 @@ class Rule:
 class BodyRule(Rule):
     """A rule that looks into the bodies of contract classes.
 
-    `visit` sees a libcst slice, only when the file changed, before anything is known of other files;
-    its notes are kept with the facts. `judge` sees each note once the project is linked, when
-    it is certain that the class is of one of the ``kinds``.
+    `visit` sees a libcst slice, only when the file changed, before anything is known of other
+    files; its notes are kept with the facts. `judge` sees each note once the project is linked,
+    when it is certain that the class is of one of the ``kinds``.
     """
 
     methods: ClassVar[frozenset[str]] = frozenset()
     """The methods whose slices the rule visits; "" stands for the class header."""
     kinds: ClassVar[frozenset[Kind]]
 
-    def wants(self, owner: ClassFacts, method: str) -> bool:
-        """Say whether `visit` is to see this method of this class."""
-        return method in self.methods
+    def wants(self, owner: ClassFacts, method: FunctionFacts | None) -> bool:
+        """Say whether `visit` is to see this method of this class, or its header when None."""
+        return ("" if method is None else method.name) in self.methods
 
     def visit(self, body: "Body") -> Iterator[Note]:
         """Yield notes about one slice."""

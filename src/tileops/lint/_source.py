@@ -19,8 +19,8 @@ class Source:
     """A file as it was read.
 
     Facts hold the positions of `ast`: lines from 1, columns in UTF-8 bytes from 0. Findings hold
-    characters from 1. Edits are spliced into the decoded text, whose line ends are never translated,
-    so that every byte outside an edit stays what it was.
+    characters from 1. Edits are spliced into the decoded text, whose line ends are never
+    translated, so that every byte outside an edit stays what it was.
     """
 
     def __init__(self, path: str, data: bytes) -> None:

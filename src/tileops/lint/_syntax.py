@@ -108,8 +108,9 @@ def returns(function: cst.FunctionDef) -> list[cst.Return]:
 def bindings(function: cst.FunctionDef) -> dict[str, list[cst.BaseExpression | None]]:
     """Return what each local is bound to, in source order.
 
-    A binding that is no plain ``name = value`` (a loop variable, an unpacking, ``+=``, ``with ... as``)
-    stands as None, so ``len`` counts bindings and a single expression means the local is that value.
+    A binding that is no plain ``name = value`` (a loop variable, an unpacking, ``+=``, ``with ...
+    as``) stands as None, so ``len`` counts bindings and a single expression means the local is
+    that value.
     """
     found: dict[str, list[cst.BaseExpression | None]] = {}
     for node in own(function):

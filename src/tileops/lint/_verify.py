@@ -66,7 +66,7 @@ def _aligned(owner: ast.AST, old: list[object], new: list[object]) -> list[Span]
         if tag == "replace" and last - first == other_last - other_first:
             pairs = zip(nodes[first:last], others[other_first:other_last], strict=True)
             found += [span for mine, other in pairs for span in _differences(mine, other)]
-        elif tag == "replace" or tag == "delete":
+        elif tag in ("replace", "delete"):
             found += [_span(node) for node in nodes[first:last]]
         elif tag == "insert":
             found.append(_gap(owner, nodes, first))

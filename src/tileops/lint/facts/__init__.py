@@ -1,9 +1,11 @@
 """Facts: what one fast `ast` pass keeps of a file, as records that a cache can hold."""
 
 from tileops.lint.facts._parse import facts_of
+from tileops.lint.facts._pyproject import pyproject_facts
 from tileops.lint.facts._records import (
     Attribute,
     ClassFacts,
+    EntryPoint,
     FileFacts,
     FunctionFacts,
     Ignore,
@@ -19,6 +21,7 @@ from tileops.lint.facts._records import (
 __all__ = [
     "Attribute",
     "ClassFacts",
+    "EntryPoint",
     "FileFacts",
     "FunctionFacts",
     "Ignore",
@@ -30,4 +33,5 @@ __all__ = [
     "SyntaxProblem",
     "Value",
     "facts_of",
+    "pyproject_facts",
 ]

@@ -27,6 +27,7 @@ def extract(data: bytes, tree: ast.Module) -> FileFacts:
         classes=tuple(pass_.classes),
         functions=tuple(pass_.functions),
         sites=tuple(pass_.sites),
+        requests=tuple(pass_.requests),
         names=tuple(sorted(pass_.names)),
         ignores=ignores_of(data, tree, pass_.lines),
     )
@@ -44,6 +45,7 @@ class _Module:
         self.classes: list[ClassFacts] = []
         self.functions: list[FunctionFacts] = []
         self.sites: list[Site] = []
+        self.requests: list[Site] = []
         self.names: set[str] = set()
 
     def block(self, body: list[ast.stmt], scope: str) -> None:
@@ -84,18 +86,18 @@ class _Module:
     def _constant(self, statement: ast.stmt) -> None:
         match statement:
             case ast.Assign(targets=targets, value=value):
-                pass
+                for target in targets:
+                    self._bind(target, value)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
-                targets = [target]
+                self._bind(target, value)
             case ast.AugAssign(target=ast.Name(id=name)):
+                # What is added to later is no constant.
                 self.bindings[name] += 2
-                return
-            case _:
-                return
-        for target in targets:
-            if isinstance(target, ast.Name):
-                self.bindings[target.id] += 1
-                self.constants[target.id] = value_of(value)
+
+    def _bind(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.bindings[target.id] += 1
+            self.constants[target.id] = value_of(value)
 
     def _loose(self, nodes: list[ast.AST]) -> None:
         """Take the calls of statements outside any function."""
@@ -113,6 +115,8 @@ class _Module:
         self.classes.extend(self._class(inner, "function") for inner in walk.nested)
         params = frozenset(param.name for param in facts.params)
         self.sites.extend(walk.site_facts(owner, node.name, params))
+        if node.name == "requests":
+            self.requests.extend(walk.request_facts(owner, params))
         return facts
 
     def _class(self, node: ast.ClassDef, scope: str) -> ClassFacts:

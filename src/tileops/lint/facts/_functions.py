@@ -81,6 +81,7 @@ class FunctionWalk:
     bound: dict[str, ast.expr] = field(default_factory=dict)
     bindings: Counter[str] = field(default_factory=Counter)
     names: set[str] = field(default_factory=set)
+    pairs: list[ast.Tuple] = field(default_factory=list)
     nested: list[ast.ClassDef] = field(default_factory=list)
     generator: bool = False
 
@@ -168,6 +169,8 @@ class FunctionWalk:
                 self._bind(target, value)
             case ast.Return(value=ast.Call() as call):
                 self.targets.setdefault(id(call), "return")
+            case ast.Tuple(elts=[_, _]):
+                self.pairs.append(node)
             case ast.Yield() | ast.YieldFrom():
                 self.generator = True
             case ast.ExceptHandler(name=str(name)) | ast.Import(names=[ast.alias(name=name)]):
@@ -194,11 +197,20 @@ class FunctionWalk:
                 target,
                 raises,
                 tuple((attribute, span) for attribute, span, _ in members),
-                dict(self._mentioned(node, taken)),
+                dict(self._mentioned(_parts(node), taken)),
             )
 
-    def _mentioned(self, node: ast.Call, taken: frozenset[str]) -> Iterator[tuple[str, Value]]:
-        for part in [node.func, *node.args, *(keyword.value for keyword in node.keywords)]:
+    def request_facts(self, owner: str, taken: frozenset[str]) -> Iterator[Site]:
+        """Yield the pairs of a ``requests`` method in source order."""
+        for node in sorted(self.pairs, key=span_of):
+            if not isinstance(node.elts[0], ast.Tuple | ast.Call):
+                bindings = dict(self._mentioned(node.elts, taken))
+                yield Site(value_of(node), owner, "requests", bindings=bindings)
+
+    def _mentioned(
+        self, parts: list[ast.expr], taken: frozenset[str]
+    ) -> Iterator[tuple[str, Value]]:
+        for part in parts:
             name = dotted(part.value if isinstance(part, ast.Starred) else part).partition(".")[0]
             if name in self.bound and self.bindings[name] == 1 and name not in taken:
                 yield name, value_of(self.bound[name])
@@ -228,6 +240,10 @@ def function_facts(node: Function, walk: FunctionWalk, lines: list[bytes]) -> Fu
         escapes=tuple(param.name for param in params if param.name in walk.loads),
         calls=tuple(sorted(walk.calls)),
     )
+
+
+def _parts(node: ast.Call) -> list[ast.expr]:
+    return [node.func, *node.args, *(keyword.value for keyword in node.keywords)]
 
 
 def _params(arguments: ast.arguments) -> Iterator[Param]:

@@ -31,7 +31,8 @@ def _comments(data: bytes) -> Iterator[tokenize.TokenInfo]:
             if token.type == tokenize.COMMENT and _COMMENT.search(token.string):
                 yield token
     except (tokenize.TokenError, SyntaxError):
-        # The parser took the file, so what the tokenizer stops at lies after the last comment it read.
+        # The parser took the file, so what the tokenizer stops at lies after the last comment it
+        # read.
         return
 
 

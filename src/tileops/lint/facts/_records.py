@@ -10,6 +10,7 @@ import msgspec
 __all__ = [
     "Attribute",
     "ClassFacts",
+    "EntryPoint",
     "FileFacts",
     "FunctionFacts",
     "Ignore",
@@ -30,7 +31,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A frozen record written as an array."""
 
 
-class Value(Record):
+class Value(Record, frozen=True):
     """A literal, a name, or a display or call made of them, as the source states it.
 
     Kinds and what they hold:
@@ -39,8 +40,8 @@ class Value(Record):
     * "name": ``data`` is the dotted name as written;
     * "list", "tuple", "set": ``items`` are the elements;
     * "dict": ``items`` are key, value, key, value, ...; the key of ``**x`` has kind "spread";
-    * "call": ``items`` are the callee, the positional arguments, then one value per name in ``names``,
-      where "**" names a spread mapping;
+    * "call": ``items`` are the callee, the positional arguments, then one value per name in
+      ``names``, where "**" names a spread mapping;
     * "starred": ``items`` is what is starred;
     * "subscript": ``items`` are the value and the index;
     * "binary": ``data`` is the operator, ``items`` the two sides;
@@ -52,7 +53,7 @@ class Value(Record):
 
     kind: str
     span: Span
-    data: None | bool | int | float | str = None
+    data: bool | int | float | str | None = None
     items: tuple["Value", ...] = ()
     names: tuple[str, ...] = ()
 
@@ -92,7 +93,7 @@ class Value(Record):
         return dict(self.keywords).get(name)
 
 
-class Param(Record):
+class Param(Record, frozen=True):
     """A parameter; ``kind`` is "positional", "variadic", "keyword" or "mapping"."""
 
     name: str
@@ -102,7 +103,7 @@ class Param(Record):
     default: Value | None = None
 
 
-class Read(Record):
+class Read(Record, frozen=True):
     """An attribute read of a parameter; ``guarded`` when through ``getattr`` with a default."""
 
     param: str
@@ -111,13 +112,13 @@ class Read(Record):
     guarded: bool = False
 
 
-class FunctionFacts(Record):
+class FunctionFacts(Record, frozen=True):
     """A function or method.
 
     ``header`` is its first and last header line, decorators included. ``trivial`` means the body is
-    a docstring, ``...``, ``pass`` or ``raise NotImplementedError`` and nothing else. ``reads`` are the
-    attributes read of its parameters and ``escapes`` the parameters used in any other way. ``calls``
-    are the dotted names it calls, each once.
+    a docstring, ``...``, ``pass`` or ``raise NotImplementedError`` and nothing else. ``reads``
+    are the attributes read of its parameters and ``escapes`` the parameters used in any other
+    way. ``calls`` are the dotted names it calls, each once.
     """
 
     name: str
@@ -136,7 +137,7 @@ class FunctionFacts(Record):
     calls: tuple[str, ...] = ()
 
 
-class Attribute(Record):
+class Attribute(Record, frozen=True):
     """A name a class body binds, with or without annotation or value."""
 
     name: str
@@ -146,7 +147,7 @@ class Attribute(Record):
     value: Value | None = None
 
 
-class ClassFacts(Record):
+class ClassFacts(Record, frozen=True):
     """A class statement; ``scope`` is "module", "conditional", "class" or "function".
 
     ``body`` is the line its first statement after the docstring starts on.
@@ -174,14 +175,14 @@ class ClassFacts(Record):
         return next((a for a in reversed(self.attributes) if a.name == name), None)
 
 
-class Site(Record):
+class Site(Record, frozen=True):
     """A call that concerns the contract: selection, registration, or an instance of some class.
 
     ``target`` says where the result goes: a dotted name, ``name[]`` for an item of it, "return",
     "()" when it is called at once, ".name" when an attribute of it is read at once, or "".
-    ``members`` are the attributes read of a local the result is bound to. ``bindings`` gives the value of
-    every local the call mentions that is bound once in its function. ``raises`` says whether it
-    stands in ``with pytest.raises(...)``: "", "bare" or "match".
+    ``members`` are the attributes read of a local the result is bound to. ``bindings`` gives the
+    value of every local the call mentions that is bound once in its function. ``raises`` says
+    whether it stands in ``with pytest.raises(...)``: "", "bare" or "match".
     """
 
     call: Value
@@ -198,7 +199,7 @@ class Site(Record):
         return self.call.callee
 
 
-class Ignore(Record):
+class Ignore(Record, frozen=True):
     """A suppression comment, the rules it names, and the header lines of the statement it is on."""
 
     span: Span
@@ -207,7 +208,7 @@ class Ignore(Record):
     header: tuple[int, int]
 
 
-class Note(Record):
+class Note(Record, frozen=True):
     """What a body rule saw in one slice, kept until linking decides whether it is a finding.
 
     ``method`` is "" for a class header; ``data`` is the rule's own.
@@ -220,7 +221,15 @@ class Note(Record):
     data: dict[str, Any] = {}
 
 
-class SyntaxProblem(Record):
+class EntryPoint(Record, frozen=True):
+    """One backend a ``pyproject.toml`` declares: its name, the module it names, and where."""
+
+    name: str
+    module: str
+    span: Span
+
+
+class SyntaxProblem(Record, frozen=True):
     """Why no parser takes the file, and where."""
 
     line: int
@@ -228,12 +237,14 @@ class SyntaxProblem(Record):
     message: str
 
 
-class FileFacts(Record):
+class FileFacts(Record, frozen=True):
     """Everything the linter knows of one file.
 
     ``imports`` maps each module-level name to what it was imported from, dotted, with leading dots
-    when relative. ``constants`` are the names the module binds once to a `Value`. ``names`` are all
-    attribute names the file reads, strings given to ``getattr`` included.
+    when relative. ``requests`` are the ``(key, spec)`` pairs in methods named ``requests``; their
+    ``call`` is the pair. ``constants`` are the names the module binds once to a `Value`.
+    ``names`` are all attribute names the file reads, strings given to ``getattr`` included.
+    ``entry_points`` are all that is kept of a ``pyproject.toml``.
     """
 
     imports: dict[str, str] = {}
@@ -242,8 +253,10 @@ class FileFacts(Record):
     classes: tuple[ClassFacts, ...] = ()
     functions: tuple[FunctionFacts, ...] = ()
     sites: tuple[Site, ...] = ()
+    requests: tuple[Site, ...] = ()
     names: tuple[str, ...] = ()
     ignores: tuple[Ignore, ...] = ()
     notes: tuple[Note, ...] = ()
+    entry_points: tuple[EntryPoint, ...] = ()
     newer: bool = False
     problem: SyntaxProblem | None = None

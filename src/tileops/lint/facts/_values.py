@@ -44,7 +44,7 @@ def value_of(node: ast.expr) -> Value:  # noqa: PLR0911
         return Value("name", span, name)
     if isinstance(node, ast.Attribute):
         return Value("attribute", span, node.attr, (value_of(node.value),))
-    display = _DISPLAYS.get(type(node))  # type: ignore[call-overload]
+    display = _DISPLAYS.get(type(node))
     if display is not None:
         items: list[ast.expr] = node.elts  # type: ignore[attr-defined]
         return Value(display, span, None, tuple(value_of(item) for item in items))
@@ -55,7 +55,7 @@ def value_of(node: ast.expr) -> Value:  # noqa: PLR0911
     return _rest(node, span)
 
 
-def _rest(node: ast.expr, span: Span) -> Value:
+def _rest(node: ast.expr, span: Span) -> Value:  # noqa: PLR0911
     if isinstance(node, ast.Starred):
         return Value("starred", span, None, (value_of(node.value),))
     if isinstance(node, ast.Subscript):
@@ -65,7 +65,7 @@ def _rest(node: ast.expr, span: Span) -> Value:
         return Value("binary", span, type(node.op).__name__, sides)
     if isinstance(node, ast.Lambda):
         return Value("lambda", span, None, (value_of(node.body),))
-    comprehension = _COMPREHENSIONS.get(type(node))  # type: ignore[call-overload]
+    comprehension = _COMPREHENSIONS.get(type(node))
     if comprehension is not None:
         return Value("comprehension", span, comprehension)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -75,7 +75,7 @@ def _rest(node: ast.expr, span: Span) -> Value:
     return Value("unknown", span, type(node).__name__)
 
 
-def _constant(node: ast.Constant, span: Span) -> Value:
+def _constant(node: ast.Constant, span: Span) -> Value:  # noqa: PLR0911
     data = node.value
     match data:
         case None:

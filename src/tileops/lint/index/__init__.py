@@ -6,6 +6,7 @@ Unresolvable means unknown, and a rule that needs the unknown stays silent.
 from tileops.lint.index._classes import ClassNode, Kind, Lookup
 from tileops.lint.index._modules import Module
 from tileops.lint.index._project import Project
+from tileops.lint.index._requests import Requested
 from tileops.lint.index._resolver import Foreign, FunctionNode, Located, Target
 from tileops.lint.index._tables import Dispatch, Entry, OpTable, Table
 
@@ -21,6 +22,7 @@ __all__ = [
     "Module",
     "OpTable",
     "Project",
+    "Requested",
     "Table",
     "Target",
 ]

@@ -51,12 +51,13 @@ def module_table(
 ) -> dict[str, Module]:
     """Return every module by name, parents of namespace packages included.
 
-    Modules of ``external`` stand behind those of ``files`` with the same name; where ``files`` holds
-    a top-level package, ``external`` modules of that package are not taken at all.
+    Modules of ``external`` stand behind those of ``files`` with the same name; where ``files``
+    holds a top-level package, ``external`` modules of that package are not taken at all.
     """
     table: dict[str, Module] = {}
     packages = {str(PurePosixPath(p).parent) for p in files if p.endswith("__init__.py")}
-    for path in sorted(files, key=lambda path: (not path.startswith("src/"), path)):
+    modules = [path for path in files if path.endswith(".py")]
+    for path in sorted(modules, key=lambda path: (not path.startswith("src/"), path)):
         name = _module_name(path, packages)
         if name in table:
             # The first file of a name is the one imports reach; the others are still linted.

@@ -6,6 +6,7 @@ from functools import cached_property
 from tileops.lint.facts import FileFacts, Note, Site, Value
 from tileops.lint.index._classes import ClassNode, Kind, linearise
 from tileops.lint.index._modules import Module, module_table
+from tileops.lint.index._requests import Requested, requested
 from tileops.lint.index._resolver import Foreign, FunctionNode, Located, Resolver, Target
 from tileops.lint.index._tables import Dispatch, Entry, OpTable, table_of
 
@@ -121,7 +122,7 @@ class Project:
         ]
 
     def preferred(self, node: ClassNode) -> list[tuple[Located, Located]] | None:
-        """Return the keys ``preferred_over`` names: as written, and evaluated; None when unreadable."""
+        """Return the keys ``preferred_over`` names, each as written and evaluated, or None."""
         found = node.lookup("preferred_over")
         stated = self.constant(node, "preferred_over")
         if stated is None or found.owner is None:
@@ -155,9 +156,9 @@ class Project:
             named.setdefault(table.op.name, table)
         for module, site in self.sites("register_kernel_type"):
             entry = self._registered(module, site)
-            table = named.get(self._op_name(module, site))
-            if entry is not None and table is not None:
-                (table.local if site.function else table.registered).append(entry)
+            op = named.get(self._op_name(module, site))
+            if entry is not None and op is not None:
+                (op.local if site.function else op.registered).append(entry)
         return list(tables.values())
 
     @cached_property
@@ -185,6 +186,32 @@ class Project:
             for table in self.tables
             if table.local
         }
+
+    @cached_property
+    def constructed(self) -> list[tuple[Module, Site, ClassNode]]:
+        """Every call of a class the project knows, with that class."""
+        found: list[tuple[Module, Site, ClassNode]] = []
+        for module in self.own_modules:
+            for site in module.facts.sites:
+                node = self.resolve_class(module, site.call.items[0])
+                if node is not None:
+                    found.append((module, site, node))
+        return found
+
+    @cached_property
+    def requested(self) -> list[Requested]:
+        """Every place of the files that asks an op for a kernel or a key."""
+        found = [(m, site) for m, site in self.sites("kernel_for", "key_for")]
+        found += [(module, site) for module in self.own_modules for site in module.facts.requests]
+        return [requested(self.resolver, module, site) for module, site in found]
+
+    def table(self, op: ClassNode) -> OpTable | None:
+        """Return what is known of an op class."""
+        return self._tables_by_op.get(op.qualified)
+
+    @cached_property
+    def _tables_by_op(self) -> dict[str, OpTable]:
+        return {table.op.qualified: table for table in self.tables}
 
     def is_backend(self, module: Module, value: Value, name: str) -> bool:
         """Say whether a value names a function ``tileops.backend`` offers."""
@@ -226,7 +253,7 @@ class Project:
         target = self.resolve(module, value)
         return target if isinstance(target, Foreign) else None
 
-    def _kind(self, node: ClassNode) -> Kind:
+    def _kind(self, node: ClassNode) -> Kind:  # noqa: PLR0911
         if node in self.roots.values():
             return Kind.ROOT
         is_a = {name for name, root in self.roots.items() if root is not None and root in node.mro}
@@ -264,7 +291,7 @@ class Project:
     @cached_property
     def _notes(self) -> dict[str, list[tuple[Module, Note]]]:
         found: dict[str, list[tuple[Module, Note]]] = {}
-        for module in self._own:
+        for module in self.own_modules:
             for note in module.facts.notes:
                 found.setdefault(note.rule, []).append((module, note))
         return found
@@ -272,13 +299,14 @@ class Project:
     @cached_property
     def _sites(self) -> dict[str, list[tuple[Module, Site]]]:
         found: dict[str, list[tuple[Module, Site]]] = {}
-        for module in self._own:
+        for module in self.own_modules:
             for site in module.facts.sites:
                 found.setdefault(site.callee.rpartition(".")[2], []).append((module, site))
         return found
 
     @cached_property
-    def _own(self) -> list[Module]:
+    def own_modules(self) -> list[Module]:
+        """The modules of the files, by path."""
         own = [module for module in self.modules.values() if not module.external]
         return sorted(own, key=lambda module: module.path)
 

@@ -134,7 +134,7 @@ class Resolver:
             )
         return self._known[key]
 
-    def _bound(self, module: Module, name: str) -> Target | None:
+    def _bound(self, module: Module, name: str) -> Target | None:  # noqa: PLR0911
         facts = module.facts
         if name in module.classes:
             return module.classes[name]
@@ -163,7 +163,7 @@ class Resolver:
         return self.absolute(dotted)
 
     def _lazy(self, module: Module, name: str) -> Target | None:
-        """Follow a module-level ``__getattr__`` that looks the name up in a dict of module names."""
+        """Follow a module's ``__getattr__`` that looks names up in a dict of module names."""
         if "__getattr__" not in module.functions:
             return None
         for constant in module.facts.constants.values():

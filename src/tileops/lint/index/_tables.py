@@ -17,8 +17,8 @@ _WRAPPERS = ("MappingProxyType", "dict", "frozendict")
 class Entry:
     """One key of an op mapping, or one ``register_kernel_type`` call.
 
-    ``key`` is the evaluated string, None when computed; ``stated_key`` and ``stated`` are where the key
-    and the class are written; ``target`` is the class, None when unknown.
+    ``key`` is the evaluated string, None when computed; ``stated_key`` and ``stated`` are where
+    the key and the class are written; ``target`` is the class, None when unknown.
     """
 
     key: str | None
@@ -45,8 +45,8 @@ class Table:
 class Dispatch:
     """The keys one op selects among for one of its interfaces, in the order of declaration.
 
-    ``op_keys`` are the keys of the op for any interface; ``complete`` is False when a key, an interface or
-    a class of the op could not be read.
+    ``op_keys`` are the keys of the op for any interface; ``complete`` is False when a key, an
+    interface or a class of the op could not be read.
     """
 
     op: ClassNode
@@ -62,8 +62,8 @@ class OpTable:
     """Everything known of one op class.
 
     ``kernel_types`` and ``interfaces`` are None when no class of the linearisation states them;
-    ``known`` is False when an unresolved base might. ``registered`` are calls at module level, ``local``
-    those inside functions.
+    ``known`` is False when an unresolved base might. ``registered`` are calls at module level,
+    ``local`` those inside functions.
     """
 
     op: ClassNode
@@ -122,11 +122,14 @@ def _read(resolver: Resolver, where: Located, entries: list[Entry]) -> bool:
     where = resolver.evaluate(where.module, where.value)
     module, value = where.module, where.value
     if value.kind == "dict":
-        return all([_item(resolver, module, key, item, entries) for key, item in value.pairs])
+        read = [_item(resolver, module, key, item, entries) for key, item in value.pairs]
+        return all(read)
     if value.kind == "binary" and value.data == "BitOr":
-        return all([_read(resolver, Located(module, side), entries) for side in value.items])
+        read = [_read(resolver, Located(module, side), entries) for side in value.items]
+        return all(read)
     if value.kind == "call" and value.callee.rpartition(".")[2] in _WRAPPERS and not value.names:
-        return all([_read(resolver, Located(module, part), entries) for part in value.arguments])
+        read = [_read(resolver, Located(module, part), entries) for part in value.arguments]
+        return all(read)
     return False
 
 

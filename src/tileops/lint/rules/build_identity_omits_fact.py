@@ -19,20 +19,20 @@ _CLASS = "class AKernel(Kernel):\n    @classmethod\n    def entry_for(cls, call)
 class BuildIdentityOmitsFact(BodyRule):
     """The build identity of ``entry_for`` determines every call fact its factory reads.
 
-    A fact is determined when the identity holds the call, the fact, or a local that is bound once to the
-    fact or to a display of facts. A value computed from a fact determines only itself. ``device``
-    determines the device facts of ``CallSpec``. Where the factory hands on the whole call, the facts
-    the constructor reads of it count.
+    A fact is determined when the identity holds the call, the fact, or a local that is bound once
+    to the fact or to a display of facts. A value computed from a fact determines only itself.
+    ``device`` determines the device facts of ``CallSpec``. Where the factory hands on the whole
+    call, the facts the constructor reads of it count.
 
     Why:
         Two calls with equal identities share one built kernel. If they differ in a fact the factory
         reads, the second runs the kernel built for the first.
 
     Limits:
-        A call that the constructor passes on, an identity made by a helper and a factory that is no lambda, local
-        function or call are not followed. A kernel that depends on the current device without
-        its factory saying so cannot be seen. A factory that reads only ``device`` beyond its identity is
-        a warning, since it may do so just to check it.
+        A call that the constructor passes on, an identity made by a helper and a factory that is
+        no lambda, local function or call are not followed. A kernel that depends on the current
+        device without its factory saying so cannot be seen. A factory that reads only ``device``
+        beyond its identity is a warning, since it may do so just to check it.
     """
 
     id = "build-identity-omits-fact"
@@ -164,7 +164,7 @@ class BuildIdentityOmitsFact(BodyRule):
                 )
 
     def judge(self, project: Project, owner: ClassNode, note: Note) -> Iterator[Report]:
-        """Report what is left once devices, properties and the constructor are taken into account."""
+        """Report what neither the device, a property nor the constructor accounts for."""
         known = _Known(project, owner, frozenset(note.data["facts"]))
         needed = {fact: "factory" for fact in note.data["needed"] if fact}
         if "" in note.data["needed"]:

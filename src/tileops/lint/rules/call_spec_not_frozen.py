@@ -14,12 +14,12 @@ _DATACLASS = "dataclasses.dataclass"
 class CallSpecNotFrozen(Rule):
     """A call spec is decorated with ``@dataclass(frozen=True)``.
 
-    Every subclass of ``CallSpec`` states the decorator itself, under whatever name it imports it; further
-    arguments such as ``slots=True`` are free.
+    Every subclass of ``CallSpec`` states the decorator itself, under whatever name it imports it;
+    further arguments such as ``slots=True`` are free.
 
     Why:
-        The spec of a call is a key of the dispatch cache. A class that is not decorated has none of its own
-        fields, and one that is not frozen cannot be hashed.
+        The spec of a call is a key of the dispatch cache. A class that is not decorated has none
+        of its own fields, and one that is not frozen cannot be hashed.
 
     Limits:
         A decorator that is not the standard one may well apply it, so classes with such a
@@ -50,7 +50,7 @@ class CallSpecNotFrozen(Rule):
         Valid("no call spec", "@dataclass\nclass Tile:\n    m: int = 0\n"),
         Valid(
             "suppressed",
-            "class GemmCall(CallSpec):  # tileops: ignore[call-spec-not-frozen] -- decorated later\n"
+            "class GemmCall(CallSpec):  # tileops: ignore[call-spec-not-frozen] -- shown\n"
             "    m: int = 0\n",
         ),
     )
@@ -70,7 +70,8 @@ class CallSpecNotFrozen(Rule):
         ),
         Invalid(
             "other arguments",
-            "@dataclasses.dataclass(\n    slots=True,  # small\n)\nclass [|GemmCall|](CallSpec): ...\n",
+            "@dataclasses.dataclass(\n    slots=True,  # small\n)\n"
+            "class [|GemmCall|](CallSpec): ...\n",
             "call spec GemmCall is not a frozen dataclass, so a dispatch cache cannot hold it",
             fixed="@dataclasses.dataclass(\n    frozen=True, slots=True,  # small\n)\n"
             "class GemmCall(CallSpec): ...\n",
@@ -85,7 +86,8 @@ class CallSpecNotFrozen(Rule):
             "an inherited spec, without the import",
             {
                 "src/tileops/kernels/gemm/call_spec.py": (
-                    "from dataclasses import dataclass\n\nfrom tileops.backend import CallSpec\n\n\n"
+                    "from dataclasses import dataclass\n\n"
+                    "from tileops.backend import CallSpec\n\n\n"
                     "@dataclass(frozen=True)\nclass GemmCall(CallSpec):\n    m: int = 0\n"
                 ),
                 "src/tileops/kernels/gemm/wide.py": (
@@ -100,7 +102,8 @@ class CallSpecNotFrozen(Rule):
                     '"""Wide products."""\n\nfrom __future__ import annotations\n\n'
                     "import dataclasses\n"
                     "from tileops.kernels.gemm.call_spec import GemmCall\n\n\n"
-                    "@dataclasses.dataclass(frozen=True)\nclass WideCall(GemmCall):\n    n: int = 0\n"
+                    "@dataclasses.dataclass(frozen=True)\nclass WideCall(GemmCall):\n"
+                    "    n: int = 0\n"
                 ),
             },
         ),

@@ -23,8 +23,9 @@ class EntryForNotClassmethod(Rule):
         such an implementation raises.
 
     Limits:
-        Decorators that cannot be resolved are trusted. The fix adds the decorator, and renames a first
-        parameter ``self`` that the body does not use; where the body uses it, the fix is unsafe.
+        Decorators that cannot be resolved are trusted. The fix adds the decorator, and renames a
+        first parameter ``self`` that the body does not use; where the body uses it, the fix is
+        unsafe.
     """
 
     id = "entry-for-not-classmethod"
@@ -56,7 +57,7 @@ class EntryForNotClassmethod(Rule):
         Valid(
             "suppressed",
             "class AKernel(Kernel):\n"
-            "    def refusal(cls, call):  # tileops: ignore[entry-for-not-classmethod] -- see below\n"
+            "    def refusal(cls, call):  # tileops: ignore[entry-for-not-classmethod] -- shown\n"
             "        ...\n"
             "    refusal = classmethod(refusal)\n",
         ),
@@ -71,7 +72,8 @@ class EntryForNotClassmethod(Rule):
         ),
         Invalid(
             "self that is not used",
-            "class AKernel(Kernel):\n\n    # Why.\n    def [|refusal|](self, call):\n        return None\n",
+            "class AKernel(Kernel):\n\n    # Why.\n    def [|refusal|](self, call):\n"
+            "        return None\n",
             "AKernel.refusal is not a class method",
             fixed="class AKernel(Kernel):\n\n"
             "    # Why.\n    @classmethod\n    def refusal(cls, call):\n        return None\n",
@@ -79,15 +81,18 @@ class EntryForNotClassmethod(Rule):
         Invalid(
             "self that is used",
             "class AKernel(Kernel):\n"
-            "    def [|refusal|](self, call):\n        return self.limit(call.n) or super().refusal(call)\n",
+            "    def [|refusal|](self, call):\n"
+            "        return self.limit(call.n) or super().refusal(call)\n",
             "AKernel.refusal is not a class method",
             fixed="class AKernel(Kernel):\n"
             "    @classmethod\n"
-            "    def refusal(cls, call):\n        return cls.limit(call.n) or super().refusal(call)\n",
+            "    def refusal(cls, call):\n"
+            "        return cls.limit(call.n) or super().refusal(call)\n",
         ),
         Invalid(
             "a static method",
-            "class AKernel(Kernel):\n    @staticmethod\n    def [|refusal|](call):\n        return None\n",
+            "class AKernel(Kernel):\n    @staticmethod\n    def [|refusal|](call):\n"
+            "        return None\n",
             "AKernel.refusal is not a class method",
         ),
         Invalid(
@@ -112,7 +117,7 @@ class EntryForNotClassmethod(Rule):
     )
 
     def check(self, project: Project) -> Iterator[Report]:
-        """Report the two methods where their decorators are known and do not make them class methods."""
+        """Report methods whose decorators are known and make no class method."""
         for node in project.of_kind(Kind.KERNEL, Kind.IMPLEMENTATION):
             for method in node.facts.methods:
                 if method.name in _METHODS and _is_classmethod(project, node, method) is False:

@@ -39,8 +39,8 @@ class GeneralInherited(Rule):
     Where both are keys of one interface, the subclass would be a second general implementation.
 
     Why:
-        Constructing the op raises ``has more than one general implementation``, and the class that causes it
-        says nothing about ``general``.
+        Constructing the op raises ``has more than one general implementation``, and the class
+        that causes it says nothing about ``general``.
 
     Limits:
         Classes registered under different interfaces, or inheriting from a general base that is not
@@ -98,7 +98,8 @@ class GeneralInherited(Rule):
             _MESSAGE,
             fixed={
                 "src/tileops/ops/decode.py": _HEAD
-                + "class FastKernel(DecodeKernel):\n    general = False\n    supported_archs = [90]\n"
+                + "class FastKernel(DecodeKernel):\n"
+                + "    general = False\n    supported_archs = [90]\n"
                 + _OP,
             },
         ),

@@ -21,9 +21,10 @@ _DIRECTION = re.compile(r"(Fwd|Bwd)(?![a-z])")
 class InterfaceName(BodyRule):
     """A kernel interface is named ``{Name}{Fwd|Bwd}Interface``, any word for the variant first.
 
-    The direction is the last word before ``Interface`` and stands once: ``BatchNormTrainFwdInterface``, not
-    ``BatchNormFwdTrainInterface``. A leading underscore marks an interface other files do not use.
-    Implementations also inherit the interface, and are named otherwise.
+    The direction is the last word before ``Interface`` and stands once:
+    ``BatchNormTrainFwdInterface``, not ``BatchNormFwdTrainInterface``. A leading underscore marks
+    an interface other files do not use. Implementations also inherit the interface, and are named
+    otherwise.
 
     Why:
         Forward and backward interfaces of one operator then sort beside each other, and the
@@ -31,8 +32,8 @@ class InterfaceName(BodyRule):
 
     Limits:
         Classes made inside functions or by calling ``type`` are not seen. The fix renames the class
-        in all files of the project; other projects that import it have to follow. It is offered only when
-        the name states one direction.
+        in all files of the project; other projects that import it have to follow. It is offered
+        only when the name states one direction.
     """
 
     id = "interface-name"

@@ -38,17 +38,17 @@ _FAST = "class FastKernel(Kernel, DecodeFwdInterface):\n    preferred_over = fro
 class PreferredOverUnknownKey(Rule):
     """``preferred_over`` names other keys of the same op and interface.
 
-    It is checked for every op and interface the class is registered in, whether the class states the value
-    itself or inherits it.
+    It is checked for every op and interface the class is registered in, whether the class states
+    the value itself or inherits it.
 
     Why:
         A key that was renamed, or belongs to another interface, outranks nothing: constructing
-        the op raises. A subclass that inherits its parent's preference may be registered under the very
-        key the parent prefers to.
+        the op raises. A subclass that inherits its parent's preference may be registered under
+        the very key the parent prefers to.
 
     Limits:
-        Keys that other distributions register are not seen. Where an op's keys cannot all be read, the
-        rule is silent. The fix picks the most similar key.
+        Keys that other distributions register are not seen. Where an op's keys cannot all be
+        read, the rule is silent. The fix picks the most similar key.
     """
 
     id = "preferred-over-unknown-key"

@@ -31,9 +31,9 @@ _MESSAGE = "this can serve a call that Base refuses; end with super().refusal(ca
 class RefusalDropsBaseLimits(BodyRule):
     """A ``refusal`` that overrides stated limits asks for them on every path that may serve.
 
-    It concerns a class with an ancestor other than ``Kernel`` that states a ``refusal``. Every path that can
-    return None has to call ``super().refusal(call)``, or the ancestor's by name, first. Returning a reason
-    without asking is fine.
+    It concerns a class with an ancestor other than ``Kernel`` that states a ``refusal``. Every
+    path that can return None has to call ``super().refusal(call)``, or the ancestor's by name,
+    first. Returning a reason without asking is fine.
 
     Why:
         The limits of a base class hold for its subclasses. An override that answers None on its own
@@ -144,7 +144,7 @@ class RefusalDropsBaseLimits(BodyRule):
     )
 
     def visit(self, body: "Body") -> Iterator[Note]:
-        """Note the first answer that may be None unasked, and whether names it calls would change that."""
+        """Note the first answer that may be None unasked, and the ancestors it names."""
         from tileops.lint._paths import Paths, named_ancestors
 
         function = body.function
@@ -233,7 +233,7 @@ def _edits(
 
 
 def _split(source: Source, span: Span, text: str) -> Iterator[Edit]:
-    """Turn ``return None if served else reason`` into a refusing ``if`` and a question to the base."""
+    """Turn ``return None if served else reason`` into an ``if`` and a question to the base."""
     import libcst as cst
 
     from tileops.lint._edits import replace

@@ -42,8 +42,8 @@ class SeveralGeneral(Rule):
         Constructing the op raises ``has more than one general implementation``.
 
     Limits:
-        A subclass that inherits ``general`` from another registered class is left to `general-inherited`.
-        Keys other distributions register are not seen.
+        A subclass that inherits ``general`` from another registered class is left to
+        `general-inherited`. Keys other distributions register are not seen.
     """
 
     id = "several-general"

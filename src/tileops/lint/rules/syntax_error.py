@@ -43,8 +43,8 @@ class SyntaxErrors(Rule):
 
     def check(self, project: Project) -> Iterator[Report]:
         """Report each file's syntax problem."""
-        for module in project.modules.values():
+        for module in project.own_modules:
             problem = module.facts.problem
-            if problem is not None and not module.external:
+            if problem is not None:
                 at = (problem.line, problem.column - 1, problem.line, problem.column - 1)
                 yield self.report(module, at, problem.message)

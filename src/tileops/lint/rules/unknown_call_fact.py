@@ -31,12 +31,12 @@ class GemmFwdInterface(KernelInterface):
 class UnknownCallFact(Rule):
     """``refusal``, ``entry_for`` and the constructor read facts that the call spec has.
 
-    The spec is the ``request`` of every interface the class implements; where the parameter is annotated
-    with a related spec, that one's facts count as well.
+    The spec is the ``request`` of every interface the class implements; where the parameter is
+    annotated with a related spec, that one's facts count as well.
 
     Why:
-        A misspelt fact raises ``AttributeError`` in the middle of selection, on the first call that gets
-        that far.
+        A misspelt fact raises ``AttributeError`` in the middle of selection, on the first call
+        that gets that far.
 
     Limits:
         A fact that the same function also reads through ``getattr`` with a default is taken to be
@@ -66,11 +66,13 @@ class UnknownCallFact(Rule):
             "a related spec in the annotation",
             _SPEC + "@dataclass(frozen=True)\nclass GroupedCall(GemmCall):\n    groups: int = 1\n\n"
             "class GemmKernel(Kernel, GemmFwdInterface):\n"
-            "    @classmethod\n    def refusal(cls, call: GroupedCall):\n        return call.groups\n",
+            "    @classmethod\n    def refusal(cls, call: GroupedCall):\n"
+            "        return call.groups\n",
         ),
         Valid(
             "a spec with a base that cannot be resolved",
-            "from acme import Facts\n\n@dataclass(frozen=True)\nclass AnyCall(CallSpec, Facts): ...\n\n"
+            "from acme import Facts\n\n@dataclass(frozen=True)\n"
+            "class AnyCall(CallSpec, Facts): ...\n\n"
             "class AnyFwdInterface(KernelInterface):\n    request = AnyCall\n\n"
             "class AnyKernel(Kernel, AnyFwdInterface):\n"
             "    def __init__(self, call):\n        self.n = call.whatever\n",

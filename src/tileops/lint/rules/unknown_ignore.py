@@ -11,8 +11,8 @@ from tileops.lint.index import Project
 class UnknownIgnore(Rule):
     """A suppression comment names rules that exist.
 
-    The comment is ``# tileops: ignore[rule-id, ...] -- reason`` on the header of the statement whose
-    finding it suppresses.
+    The comment is ``# tileops: ignore[rule-id, ...] -- reason`` on the header of the statement
+    whose finding it suppresses.
 
     Why:
         A misspelt id suppresses nothing, and an empty list looks as if it suppressed everything.
@@ -50,9 +50,7 @@ class UnknownIgnore(Rule):
 
     def check(self, project: Project) -> Iterator[Report]:
         """Report comments that name no rule or an unknown one."""
-        for module in project.modules.values():
-            if module.external:
-                continue
+        for module in project.own_modules:
             for ignore in module.facts.ignores:
                 if not ignore.rules:
                     message = "this comment names no rule, so it suppresses nothing"
