@@ -5,13 +5,18 @@ Importing this package loads neither torch nor tilelang: public names are resolv
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tileops.ops.norm.layer_norm import LayerNormFwdOp
 
 __version__ = "0.1.0"
 
-_HOMES: dict[str, str] = {}
+_HOMES: dict[str, str] = {
+    "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
+}
 
-__all__ = ["__version__"]
+__all__ = ["LayerNormFwdOp", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,6 @@ import enum
 import math
 import typing
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, ClassVar, Self
 
 import torch
@@ -251,7 +250,6 @@ class Fact:
         return self.default not in self.range
 
 
-@cache
 def facts_declared(spec: type[CallSpec]) -> tuple[Fact, ...]:
     """Return the declarations of a call spec's own facts, in order; device facts are left out."""
     hints = typing.get_type_hints(spec, include_extras=True)

@@ -50,8 +50,8 @@ class NotAKernelError(DispatchError, TypeError):
 
     template = (
         "{op}: key {key!r} is {implementation}, which does not implement {interface}: it "
-        "subclasses the interface but not Kernel. Make it subclass both Kernel and {interface}, and build it "
-        "through entry_for(call)"
+        "subclasses the interface but not Kernel. Make it subclass both Kernel and {interface}, "
+        "and build it through entry_for(call)"
     )
 
 
@@ -269,6 +269,24 @@ class FactoryError(DispatchError, TypeError):
     template = (
         "{op}: {implementation}.entry_for returned {value} as its factory; return a callable "
         "without parameters that builds the kernel"
+    )
+
+
+class ForwardOnlyError(DispatchError, RuntimeError):
+    """An input requires a gradient, and the op's kernels compute no backward."""
+
+    template = (
+        "{op}: {tensor} requires a gradient, and the op is forward only: its result would be "
+        "detached silently. Call it under torch.no_grad(), or pass {tensor}.detach()"
+    )
+
+
+class MissingSignatureError(DispatchError, TypeError):
+    """An op is called that no manifest entry describes."""
+
+    template = (
+        "{op} cannot be called: no class it derives from has an entry in the manifest. Write one, "
+        "or override signature()"
     )
 
 

@@ -18,7 +18,7 @@ from tileops.backend._registration import (
     DetectorRegistration,
     KernelRegistration,
     LoadFailure,
-    claimant,
+    Registration,
 )
 from tileops.device import READERS, DeviceFacts, FactReaders
 from tileops.errors import BackendError, DeviceFactsError
@@ -73,7 +73,9 @@ class Registry:
         _check_name(what, "key", key)
         if not isinstance(kernel_type, type):
             raise BackendError(what=what, problem=f"{kernel_type!r} is not a class")
-        registration = KernelRegistration(op, key, kernel_type, self._origin())
+        registration = KernelRegistration(
+            op=op, key=key, kernel_type=kernel_type, origin=self._origin()
+        )
         self._put(what, self.kernels, (op, key), registration)
 
     def register_detector(self, target: str, detect: Callable[[torch.device], bool]) -> None:
@@ -82,7 +84,7 @@ class Registry:
         self._check_target(what, target)
         if not callable(detect):
             raise BackendError(what=what, problem=f"detect is {detect!r}, which is not callable")
-        registration = DetectorRegistration(target, detect, self._origin())
+        registration = DetectorRegistration(target=target, detect=detect, origin=self._origin())
         self._put(what, self.detectors, target, registration)
 
     def register_kernel_builder(
@@ -96,7 +98,9 @@ class Registry:
             raise BackendError(
                 what=what, problem=f"build_kernel is {build_kernel!r}, which is not callable"
             )
-        registration = BuilderRegistration(op, target, build_kernel, self._origin())
+        registration = BuilderRegistration(
+            op=op, target=target, build_kernel=build_kernel, origin=self._origin()
+        )
         self._put(what, self.builders, (op, target), registration)
 
     def register_device_facts(
@@ -179,12 +183,12 @@ class Registry:
                 what=what, problem=f"{BUILTIN!r} names the in-tree kernels; choose another name"
             )
 
-    def _put(self, what: str, table: dict[Any, Any], key: Any, registration: Any) -> None:
+    def _put(self, what: str, table: dict[Any, Any], key: Any, registration: Registration) -> None:
         if key in table:
             raise BackendError(
                 what=what,
-                problem=f"{claimant(table[key].origin)} has registered it already, and "
-                f"{claimant(registration.origin)} registers it again",
+                problem=f"{table[key].claimant} has registered it already, and "
+                f"{registration.claimant} registers it again",
             )
         table[key] = registration
         self.version += 1

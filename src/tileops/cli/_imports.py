@@ -1,0 +1,88 @@
+"""Importing what a question is about: modules named by ``--import``, and the op itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from tileops.cli._failure import LoadFailure
+from tileops.cli._index import OpRow
+
+if TYPE_CHECKING:
+    from tileops.ops.op import Op
+
+
+def import_modules(names: list[str]) -> None:
+    """Import modules by name, the working directory included.
+
+    Raises:
+        LoadFailure: One of them cannot be imported.
+    """
+    if names and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    for name in names:
+        try:
+            import_module(name)
+        except (Exception, SystemExit) as error:
+            raise LoadFailure(
+                f"cannot import {name}", cause=f"{type(error).__name__}: {error}"
+            ) from error
+
+
+def imported_row(name: str, modules: list[str]) -> OpRow | None:
+    """Import *modules* and return the row of the op with this name, if one is defined by then."""
+    require_torch()
+    import_modules(modules)
+    from tileops.cli._index import row_of
+    from tileops.ops.catalogue import op_class
+
+    op = op_class(name)
+    return None if op is None else row_of(op)
+
+
+def load_op(row: OpRow) -> type[Op]:
+    """Import the op of a row.
+
+    Raises:
+        LoadFailure: torch is missing, or the op's module cannot be imported.
+    """
+    require_torch()
+    import_modules([row.module])
+    op: type[Op] = getattr(sys.modules[row.module], row.name)
+    return op
+
+
+def require_torch() -> None:
+    """Import torch.
+
+    Raises:
+        LoadFailure: It is not installed.
+    """
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise LoadFailure(
+            "this question needs torch, which cannot be imported",
+            cause=str(error),
+            remedy="pip install 'tileops[ops]'",
+        ) from error
+
+
+@contextmanager
+def warnings_on_stderr() -> Iterator[None]:
+    """Show warnings, of backends that fail to load above all, as one line each on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("always", category=RuntimeWarning, message="tileops")
+        try:
+            yield
+        finally:
+            for one in caught:
+                click.echo(f"warning: {one.message}", err=True)

@@ -1,0 +1,82 @@
+"""From the words of a command to a call: the facts given, checked, with defaults filled in."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import click
+
+from tileops.call_spec import CallSpec, Fact, facts_declared
+from tileops.cli._facts import FACTS
+from tileops.cli._failure import UsageFailure, unknown
+from tileops.ops.op import Op
+
+
+def given_facts(ctx: click.Context) -> dict[str, Any]:
+    """Return the facts that options stated."""
+    return dict(ctx.meta.get(FACTS, {}))
+
+
+def chosen_interfaces(op: type[Op], interface: str | None) -> tuple[str, ...]:
+    """Return the interfaces that the question is about: the one named, or all.
+
+    Raises:
+        UsageFailure: The op has no such interface, or none at all.
+    """
+    if interface is None:
+        if not op.interfaces:
+            raise UsageFailure(f"{op.__name__} has no kernel interface to explain")
+        return tuple(op.interfaces)
+    if interface not in op.interfaces:
+        raise unknown(f"interface of {op.__name__}", interface, op.interfaces)
+    return (interface,)
+
+
+def complete_facts(
+    op: type[Op], interface: str, given: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return every fact of an interface's call spec, and the names of those defaulted.
+
+    Raises:
+        UsageFailure: A required fact is missing, a value lies outside its range, or no op makes
+            such a call.
+    """
+    spec = op.interfaces[interface].request
+    declared = facts_declared(spec)
+    missing = [
+        f"--{f.name.replace('_', '-')}" for f in declared if f.required and f.name not in given
+    ]
+    if missing:
+        raise UsageFailure(
+            f"{op.__name__} needs {', '.join(missing)}",
+            remedy=f"tileops explain {op.__name__} --help lists every fact",
+        )
+    facts = {f.name: _value(f, given[f.name]) if f.name in given else f.default for f in declared}
+    reject_impossible(spec(**facts))
+    return facts, tuple(f.name for f in declared if f.name not in given)
+
+
+def reject_impossible(call: CallSpec) -> None:
+    """Reject a call that no op makes.
+
+    Raises:
+        UsageFailure: The call spec says why.
+    """
+    reason = call.impossible()
+    if reason is not None:
+        raise UsageFailure(f"no op makes such a call: {reason}")
+
+
+def _value(fact: Fact, value: Any) -> Any:
+    """Turn a name into the dtype or member it names, and check a number against its range."""
+    import torch
+
+    if isinstance(value, str) and fact.kind is torch.dtype:
+        return getattr(torch, value)
+    if isinstance(value, str) and isinstance(fact.kind, type) and issubclass(fact.kind, enum.Enum):
+        return fact.kind[value]
+    if fact.range is not None and value is not None and value not in fact.range:
+        flag = fact.name.replace("_", "-")
+        raise UsageFailure(f"--{flag} must be {fact.range}, got {value}")
+    return value

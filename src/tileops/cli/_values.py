@@ -1,0 +1,114 @@
+"""Reading fact values from the command line, without torch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from tileops.cli._failure import UsageFailure, unknown
+from tileops.cli._index import FactRow
+
+DTYPES: dict[str, str] = {
+    "float16": "float16",
+    "f16": "float16",
+    "fp16": "float16",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "bf16": "bfloat16",
+    "float32": "float32",
+    "f32": "float32",
+    "fp32": "float32",
+    "float": "float32",
+    "float64": "float64",
+    "f64": "float64",
+    "fp64": "float64",
+    "double": "float64",
+    "float8_e4m3fn": "float8_e4m3fn",
+    "f8e4m3": "float8_e4m3fn",
+    "fp8": "float8_e4m3fn",
+    "float8_e5m2": "float8_e5m2",
+    "f8e5m2": "float8_e5m2",
+    "int8": "int8",
+    "i8": "int8",
+    "uint8": "uint8",
+    "u8": "uint8",
+    "int16": "int16",
+    "i16": "int16",
+    "int32": "int32",
+    "i32": "int32",
+    "int64": "int64",
+    "i64": "int64",
+    "bool": "bool",
+}
+"""Every spelling of a dtype, and torch's name for it."""
+
+
+class FactType(click.ParamType):  # type: ignore[type-arg]
+    """The values of one fact."""
+
+    def __init__(self, row: FactRow) -> None:
+        self.row = row
+        self.name = row.kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a value; a dtype or a choice stays a name until torch is there."""
+        return read_value(self.row, value) if isinstance(value, str) else value
+
+
+def read_value(row: FactRow, text: str) -> Any:
+    """Read one fact's value.
+
+    Raises:
+        UsageFailure: The text spells no value of the fact.
+    """
+    flag = f"--{row.name.replace('_', '-')}"
+    if row.optional and text.lower() == "none":
+        return None
+    if row.kind == "dtype":
+        name = text.removeprefix("torch.").lower()
+        if name not in DTYPES:
+            raise unknown("dtype", text, sorted(set(DTYPES.values())), f"{flag} takes a dtype")
+        return DTYPES[name]
+    if row.kind == "choice":
+        if text not in row.choices:
+            raise unknown(f"{row.name}", text, row.choices)
+        return text
+    readers: dict[str, Callable[[str], Any]] = {
+        "int": _integer,
+        "float": float,
+        "str": str,
+        "bool": _boolean,
+    }
+    reader = readers.get(row.kind, ast.literal_eval)
+    try:
+        return reader(text)
+    except (ValueError, SyntaxError):
+        wanted = {"int": "a whole number", "float": "a number"}.get(row.kind, f"a {row.kind}")
+        allowed = f", {row.range}" if row.range else ""
+        raise UsageFailure(f"{flag} takes {wanted}{allowed}; got {text!r}") from None
+
+
+def read_arch(text: str) -> int:
+    """Read an architecture: ``90``, ``sm_90``, ``SM90`` or ``9.0``.
+
+    Raises:
+        UsageFailure: The text spells none.
+    """
+    digits = text.lower().removeprefix("sm").removeprefix("_").removesuffix("a").replace(".", "")
+    if not digits.isdigit():
+        raise UsageFailure(f"--arch takes an architecture such as 90 or sm_90; got {text!r}")
+    return int(digits)
+
+
+def _integer(text: str) -> int:
+    return int(text, 0) if not text.lstrip("-").isdigit() else int(text)
+
+
+def _boolean(text: str) -> bool:
+    try:
+        return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
+    except KeyError:
+        raise ValueError(text) from None

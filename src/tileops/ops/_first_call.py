@@ -1,0 +1,79 @@
+"""The first call of a specialisation: every step in order, and the plan that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tileops.backend import check_named_target
+from tileops.errors import ForwardOnlyError, MissingSignatureError
+from tileops.ops._plan import Plan, empty_plan, plan_for
+from tileops.ops._signature import BoundCall, check_results
+from tileops.tensor_spec import TensorSpec
+
+if TYPE_CHECKING:
+    from tileops.ops.op import Op
+
+__all__ = ["first_call"]
+
+Inputs = tuple[torch.Tensor | None, ...]
+
+
+def first_call(
+    op: Op, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
+) -> tuple[Any, Plan]:
+    """Check a call, run it, check what came back; return the result and the plan.
+
+    The order is: the checks of the signature, the exit of a call that writes no element, the
+    target, the call specs, selection, the entries, the launch.
+
+    Raises:
+        SignatureError: The call does not fit the op's signature.
+        BackendError: The target cannot be chosen, or its builder returned no kernel.
+        SelectionError: No kernel is selected.
+        ForwardOnlyError: An input requires a gradient, which the in-tree kernels do not give.
+        ResultError: The kernel returned something that does not fit the signature.
+    """
+    if op.checks is None:
+        raise MissingSignatureError(op=type(op).__name__)
+    call = op.checks.check(inputs, buffers, execution)
+    serving = op.serving
+    if call.empty:
+        check_named_target(op.registry, call.op, serving.argument)
+        plan = empty_plan(call)
+        return plan(*inputs, **buffers), plan
+    with serving.fixed(call.device, bool(op.kernel_types)) as choice:
+        if choice.target is None:
+            run, source = _in_tree(op, inputs)
+        else:
+            specs = tuple(None if one is None else TensorSpec.of(one) for one in inputs)
+            run = serving.kernel(choice.target, call.device, specs, op.params)
+            source = f"target {choice.target}"
+        plan = plan_for(call, run, inputs)
+        result = plan(*inputs, **buffers, **execution)
+        _check(call, result, inputs, buffers, source)
+    return result, plan
+
+
+def _in_tree(op: Op, inputs: Inputs) -> tuple[Plan, str]:
+    if torch.is_grad_enabled():
+        for name, one in zip(op.input_names, inputs, strict=False):
+            if one is not None and one.requires_grad:
+                raise ForwardOnlyError(op=type(op).__name__, tensor=name)
+    kernels = tuple(op.kernel_for(interface, spec) for interface, spec in op.requests(*inputs))
+    return op.bind(kernels, *inputs), ", ".join(type(one).__qualname__ for one in kernels)
+
+
+def _check(
+    call: BoundCall, result: Any, inputs: Inputs, buffers: Mapping[str, Any], source: str
+) -> None:
+    """Check what the kernel returned; inputs given back are the plan's own doing."""
+    if call.aliases:
+        outputs = result if isinstance(result, tuple) else (result,)
+        new = [
+            one for name, one in zip(call.outputs, outputs, strict=True) if name not in call.aliases
+        ]
+        result = None if not new else new[0] if len(new) == 1 else tuple(new)
+    check_results(call, result, inputs, buffers, source=source)

@@ -1,0 +1,31 @@
+"""Every op class there is: the package's own, and those that imported modules define."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import walk_packages
+
+from tileops import ops
+from tileops.ops.op import Op
+
+__all__ = ["in_tree_ops", "op_class"]
+
+
+def in_tree_ops() -> dict[str, type[Op]]:
+    """Import every module of the package's ops and return the op classes by name, sorted."""
+    for module in walk_packages(ops.__path__, f"{ops.__name__}."):
+        import_module(module.name)
+    found = {one.__name__: one for one in _subclasses(Op) if one.__module__.startswith("tileops.")}
+    return dict(sorted(found.items()))
+
+
+def op_class(name: str) -> type[Op] | None:
+    """Return the op class with this name among the modules imported so far, or None."""
+    return next((one for one in _subclasses(Op) if one.__name__ == name), None)
+
+
+def _subclasses(kind: type[Op]) -> list[type[Op]]:
+    found = []
+    for subclass in kind.__subclasses__():
+        found += [subclass, *_subclasses(subclass)]
+    return found
