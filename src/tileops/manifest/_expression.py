@@ -24,6 +24,7 @@ _ALLOWED = (
     *(ast.Is, ast.IsNot, ast.In, ast.NotIn),
     *(ast.IfExp, ast.Tuple, ast.Subscript, ast.Call, ast.Name, ast.Constant, ast.Load),
 )
+_CONSTANTS = (bool, int, float, str, type(None))
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ def _collect(node: ast.AST, names: set[str], reads: dict[str, set[str]]) -> None
         return
     if isinstance(node, ast.Name):
         names.add(node.id)
+    if isinstance(node, ast.Constant) and not isinstance(node.value, _CONSTANTS):
+        raise FormError(f"{ast.unparse(node)} is no constant of an expression")
     for child in ast.iter_child_nodes(node):
         _collect(child, names, reads)
 

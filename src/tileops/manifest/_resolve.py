@@ -142,9 +142,9 @@ def _check_buffer(output: str, signature: Signature, node: Node) -> None:
 
 
 def _check_groups(signature: Signature, names: Names, node: Node) -> None:
-    place = node.at("together")
+    places = node.at("together").elements() if signature.together else []
     given = {decl.name: always_given(decl) for decl in signature.inputs}
-    for group in signature.together:
+    for group, place in zip(signature.together, places, strict=True):
         if len(group) < 2:
             raise place.error(f"a group has two inputs or more, got {list(group)}")
         for name in group:
@@ -155,11 +155,10 @@ def _check_groups(signature: Signature, names: Names, node: Node) -> None:
 
 
 def _check_refinements(signature: Signature, names: Names, node: Node) -> None:
-    place = node.get("refinements")
-    for index, refinement in enumerate(signature.refinements):
-        values = names.params | names.dims | names.variables
-        where = place.elements()[index].at("require") if place else node
-        check_reads(refinement.require, where, values, names.inputs)
+    places = node.at("refinements").elements() if signature.refinements else []
+    values = names.params | names.dims | names.variables
+    for refinement, place in zip(signature.refinements, places, strict=True):
+        check_reads(refinement.require, place.at("require"), values, names.inputs)
 
 
 def _check_whole(signature: Signature, node: Node) -> None:
