@@ -31,10 +31,11 @@ def cases(node: ast.expr, leaf: Callable[[ast.expr], T]) -> tuple[Case[T], ...]:
 
 def choose(options: tuple[Case[T], ...], scope: Scope) -> T:
     """Return the value of the first case that holds."""
-    for case in options:
+    *conditional, last = options
+    for case in conditional:
         if case.when.evaluate(scope):
             return case.value
-    raise AssertionError("the last case always holds")
+    return last.value
 
 
 def narrowed(options: tuple[Case[T], ...], scope: Scope) -> tuple[Case[T], ...]:

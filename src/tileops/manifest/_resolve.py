@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
+from tileops.manifest._dtype import DtypeRule
 from tileops.manifest._evaluate import FUNCTIONS, TENSOR_FUNCTIONS
 from tileops.manifest._expression import NEVER, Expression
 from tileops.manifest._form import nearest
@@ -78,13 +79,10 @@ def _check_input(decl: TensorDecl, names: Names, node: Node) -> None:
     others = names.inputs - {decl.name}
     for field in ("optional", "when", "written"):
         check_reads(getattr(decl, field), node.at(field), names.params, others)
-    conditions = {
-        "shape": [case.when for case in decl.shape.cases],
-        "dtype": [case.when for case in decl.dtype.cases],
-    }
-    for field, expressions in conditions.items():
-        for expression in expressions:
-            check_reads(expression, node.at(field), names.params, others)
+    for field in ("shape", "dtype"):
+        rule: Shape | DtypeRule = getattr(decl, field)
+        for case in rule.cases:
+            check_reads(case.when, node.at(field), names.params, others)
     _check_dtype_names(decl.dtype.names, names.variables | names.dtype_params, node.at("dtype"))
     _check_axes(decl.shape, names, names.dims, node.at("shape"))
 
