@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from typer.core import TyperArgument, TyperCommand
 
 from tileops.cli._failure import UsageFailure, unknown
@@ -128,12 +128,14 @@ def _values_of(option: str, args: list[str]) -> list[str]:
 
 def _option(row: FactRow, taken: set[str]) -> click.Option:
     """Build the option of one fact; its value lands in the context, not in the function."""
+    parameter = f"fact_{row.name}"
     flag = row.name.replace("_", "-")
     if f"--{flag}" in taken:
         flag = f"fact-{flag}"
 
     def keep(ctx: click.Context, _param: click.Parameter, value: Any) -> None:
-        if value is not _UNSET and value is not None:
+        # The value alone does not tell: a fact that was given can be None.
+        if ctx.get_parameter_source(parameter) is ParameterSource.COMMANDLINE:
             ctx.meta[FACTS][row.name] = value
 
     text = f"{row.name} of the call" + (f", {row.range}" if row.range else "")
@@ -141,7 +143,7 @@ def _option(row: FactRow, taken: set[str]) -> click.Option:
     text += " (required)" if row.default is None else f" (default {row.default})"
     declaration = f"--{flag}/--no-{flag}" if row.kind == "bool" else f"--{flag}"
     return click.Option(
-        [declaration, f"fact_{row.name}"],
+        [declaration, parameter],
         type=click.BOOL if row.kind == "bool" else FactType(row),
         default=None,
         is_flag=row.kind == "bool" or None,
@@ -156,6 +158,3 @@ def _metavar(row: FactRow) -> str | None:
     if row.kind == "bool":
         return None
     return f"[{'|'.join(row.choices)}]" if row.choices else row.kind.upper()
-
-
-_UNSET = getattr(sys.modules.get("click.core"), "UNSET", object())
