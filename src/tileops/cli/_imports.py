@@ -52,9 +52,8 @@ def load_op(row: OpRow) -> type[Op]:
     """Import the op of a row.
 
     Raises:
-        LoadFailure: torch is missing, or the op's module cannot be imported.
+        LoadFailure: The op's module cannot be imported.
     """
-    require_torch()
     import_modules([row.module])
     op: type[Op] = getattr(sys.modules[row.module], row.name)
     return op

@@ -17,6 +17,7 @@ from tileops.cli._facts import (
     complete_op,
 )
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._imports import require_torch
 from tileops.cli._places import DeviceOptions
 from tileops.cli._render import emit
 from tileops.cli._values import at_least, read_arch
@@ -83,6 +84,7 @@ def explain(
         raise UsageFailure("explain needs an OP", remedy="tileops explain LayerNormFwdOp --n 256")
     stated = None if arch is None else read_arch(arch)
     options = DeviceOptions(stated, gpu, device, sm_count, smem_budget)
+    require_torch()
     from tileops.cli._explain import ask, render
 
     answer = ask(ctx, ctx.meta[ROW], interface, options, target, modules or [])
