@@ -272,16 +272,28 @@ class FactoryError(DispatchError, TypeError):
     )
 
 
+class ForwardOnlyError(DispatchError, RuntimeError):
+    """An input requires a gradient, and the op's kernels compute no backward."""
+
+    template = (
+        "{op}: {tensor} requires a gradient, and the op is forward only: its result would be "
+        "detached silently. Call it under torch.no_grad(), or pass {tensor}.detach()"
+    )
+
+
+class MissingSignatureError(DispatchError, TypeError):
+    """An op is called that no manifest entry describes."""
+
+    template = (
+        "{op} cannot be called: no class it derives from has an entry in the manifest. Write one, "
+        "or override signature()"
+    )
+
+
 class MissingExtraError(TileopsError, ImportError):
     """Something of an optional extra is used and not installed."""
 
     template = "{what} needs {package}; run: pip install 'tileops[{extra}]'"
-
-
-class DeviceFactsError(TileopsError, ValueError):
-    """The facts of a device cannot be registered or read."""
-
-    template = "device facts of {device}: {problem}"
 
 
 class CallSpecDeviceError(DispatchError, TypeError):
@@ -300,6 +312,12 @@ class BackendError(TileopsError, ValueError):
     """A backend registers something wrong, or one of its functions fails."""
 
     template = "{what}: {problem}"
+
+
+class DeviceFactsError(BackendError):
+    """The facts of a device cannot be registered or read."""
+
+    template = "device facts of {device}: {problem}"
 
 
 class UnknownTargetError(BackendError):

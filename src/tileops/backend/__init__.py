@@ -31,6 +31,7 @@ from tileops.errors import (
 )
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Entry, Kernel
+from tileops.tensor_spec import TensorSpec
 
 __all__ = [
     "BUILTIN",
@@ -50,6 +51,7 @@ __all__ = [
     "Range",
     "Registry",
     "TargetChoice",
+    "TensorSpec",
     "UnknownTargetError",
     "check_named_target",
     "choose_target",

@@ -15,38 +15,48 @@ BUILTIN = "builtin"
 """The target that forces the in-tree kernels."""
 
 
-@dataclass(frozen=True)
-class KernelRegistration:
-    """An implementation added to an op under a key."""
+@dataclass(frozen=True, kw_only=True)
+class Registration:
+    """Anything a backend registers.
 
-    op: str
-    key: str
-    kernel_type: type[Kernel]
+    Attributes:
+        origin: The distribution or module it comes from.
+    """
+
     origin: Origin
 
     @property
     def claimant(self) -> str:
         """Who registered it, for messages."""
-        return claimant(self.origin)
+        if self.origin.distribution is not None:
+            return self.origin.distribution
+        return f"module {self.origin.module}"
 
 
-@dataclass(frozen=True)
-class DetectorRegistration:
+@dataclass(frozen=True, kw_only=True)
+class KernelRegistration(Registration):
+    """An implementation added to an op under a key."""
+
+    op: str
+    key: str
+    kernel_type: type[Kernel]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorRegistration(Registration):
     """A target's function that says whether a device is its own."""
 
     target: str
     detect: Callable[[torch.device], bool]
-    origin: Origin
 
 
-@dataclass(frozen=True)
-class BuilderRegistration:
+@dataclass(frozen=True, kw_only=True)
+class BuilderRegistration(Registration):
     """A target's function that builds its kernel of one op."""
 
     op: str
     target: str
     build_kernel: Callable[..., Any]
-    origin: Origin
 
 
 @dataclass(frozen=True)
@@ -66,8 +76,3 @@ class LoadFailure:
     distribution: str | None
     error: BaseException
     traceback: str
-
-
-def claimant(origin: Origin) -> str:
-    """Name who registered something."""
-    return origin.distribution or (f"module {origin.module}" if origin.module else "tileops")

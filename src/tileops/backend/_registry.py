@@ -18,7 +18,7 @@ from tileops.backend._registration import (
     DetectorRegistration,
     KernelRegistration,
     LoadFailure,
-    claimant,
+    Registration,
 )
 from tileops.device import READERS, DeviceFacts, FactReaders
 from tileops.errors import BackendError, DeviceFactsError
@@ -53,6 +53,7 @@ class Registry:
         self.version = 0
         self._claimant: Origin | None = None
         self._load_lock = threading.RLock()
+        self._loading = False
         self._loaded = False
 
     def load(self) -> None:
@@ -62,9 +63,14 @@ class Registry:
         with self._load_lock:
             # The lock is re-entrant: an op that a backend constructs while it is being imported
             # must not start the loading again.
-            if not self._loaded:
-                self._loaded = True
+            if self._loaded or self._loading:
+                return
+            self._loading = True
+            try:
                 self.failures = load_backends(self, self._entry_points())
+            finally:
+                self._loading = False
+            self._loaded = True
 
     def register_kernel_type(self, op: str, key: str, kernel_type: Any) -> None:
         """See `tileops.backend.register_kernel_type`."""
@@ -73,7 +79,9 @@ class Registry:
         _check_name(what, "key", key)
         if not isinstance(kernel_type, type):
             raise BackendError(what=what, problem=f"{kernel_type!r} is not a class")
-        registration = KernelRegistration(op, key, kernel_type, self._origin())
+        registration = KernelRegistration(
+            op=op, key=key, kernel_type=kernel_type, origin=self._origin()
+        )
         self._put(what, self.kernels, (op, key), registration)
 
     def register_detector(self, target: str, detect: Callable[[torch.device], bool]) -> None:
@@ -82,7 +90,7 @@ class Registry:
         self._check_target(what, target)
         if not callable(detect):
             raise BackendError(what=what, problem=f"detect is {detect!r}, which is not callable")
-        registration = DetectorRegistration(target, detect, self._origin())
+        registration = DetectorRegistration(target=target, detect=detect, origin=self._origin())
         self._put(what, self.detectors, target, registration)
 
     def register_kernel_builder(
@@ -96,7 +104,9 @@ class Registry:
             raise BackendError(
                 what=what, problem=f"build_kernel is {build_kernel!r}, which is not callable"
             )
-        registration = BuilderRegistration(op, target, build_kernel, self._origin())
+        registration = BuilderRegistration(
+            op=op, target=target, build_kernel=build_kernel, origin=self._origin()
+        )
         self._put(what, self.builders, (op, target), registration)
 
     def register_device_facts(
@@ -179,12 +189,12 @@ class Registry:
                 what=what, problem=f"{BUILTIN!r} names the in-tree kernels; choose another name"
             )
 
-    def _put(self, what: str, table: dict[Any, Any], key: Any, registration: Any) -> None:
+    def _put(self, what: str, table: dict[Any, Any], key: Any, registration: Registration) -> None:
         if key in table:
             raise BackendError(
                 what=what,
-                problem=f"{claimant(table[key].origin)} has registered it already, and "
-                f"{claimant(registration.origin)} registers it again",
+                problem=f"{table[key].claimant} has registered it already, and "
+                f"{registration.claimant} registers it again",
             )
         table[key] = registration
         self.version += 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tileops.backend._registration import BUILTIN, claimant
+from tileops.backend._registration import BUILTIN
 from tileops.backend._registry import Registry
 from tileops.errors import (
     AmbiguousTargetError,
@@ -101,7 +101,7 @@ def _detect(registry: Registry, op: str, device: torch.device) -> TargetChoice:
             claims = bool(registration.detect(device))
         except Exception as error:
             raise BackendError(
-                what=f"the detector of target {target!r} ({claimant(registration.origin)})",
+                what=f"the detector of target {target!r} ({registration.claimant})",
                 problem=f"raised {error!r} for {device}",
             ) from error
         if claims:

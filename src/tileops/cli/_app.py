@@ -18,6 +18,10 @@ VERSIONED = (PROGRAM, "torch", "tilelang", "z3-solver")
 
 COMMANDS: dict[str, str] = {
     "explain": "Explain which kernel a call selects, and why the others lose.",
+    "trace": "Record what a program selects; summarise, show and replay recordings.",
+    "lint": "Check kernel interfaces, implementations, ops and backends.",
+    "rule": "List the lint rules, or print the page of one.",
+    "doctor": "Report versions, devices, backends, targets and caches.",
 }
 """Each subcommand's one-line summary, in the order help lists them.
 

@@ -1,10 +1,48 @@
-"""What each op must do, as frozen records; loading needs no torch."""
+"""What each op must do: YAML per family, loaded into frozen records. Needs no torch.
 
-from __future__ import annotations
+The form of an entry is described in docs/signatures-and-the-manifest.md.
+"""
 
-__all__ = ["op_names"]
+from tileops.manifest._dtype import DtypeRule
+from tileops.manifest._entry import OpEntry, Roofline, Workload
+from tileops.manifest._expression import Expression
+from tileops.manifest._form import FormError, nearest
+from tileops.manifest._load import load, op_names
+from tileops.manifest._scope import Scope
+from tileops.manifest._shape import Axis, Shape
+from tileops.manifest._signature import (
+    BufferDecl,
+    DtypeVar,
+    OutputDecl,
+    ParamDecl,
+    Refinement,
+    Signature,
+    TensorDecl,
+)
+from tileops.manifest._typed_shape import TypedShape
+from tileops.manifest.errors import ExpressionError, ManifestError
 
-
-def op_names() -> tuple[str, ...]:
-    """Return the name of every op of the manifest."""
-    return ("LayerNormFwdOp",)
+__all__ = [
+    "Axis",
+    "BufferDecl",
+    "DtypeRule",
+    "DtypeVar",
+    "Expression",
+    "ExpressionError",
+    "FormError",
+    "ManifestError",
+    "OpEntry",
+    "OutputDecl",
+    "ParamDecl",
+    "Refinement",
+    "Roofline",
+    "Scope",
+    "Shape",
+    "Signature",
+    "TensorDecl",
+    "TypedShape",
+    "Workload",
+    "load",
+    "nearest",
+    "op_names",
+]

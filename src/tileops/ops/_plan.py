@@ -1,46 +1,69 @@
-"""Turning what serves a call into the function that later calls of the same kind run."""
+"""Plans: the functions that later calls of the same kind run, and how calls are told apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-__all__ = ["ALIGNMENT", "fingerprint", "prepared", "with_prepared_inputs"]
+from tileops.ops._recognise import ALIGNMENT, Recognise
+from tileops.ops._signature import BoundCall, empty_outputs
 
-ALIGNMENT = 16
-"""Bytes that the data of every tensor handed to a kernel starts at a multiple of."""
+__all__ = ["Plan", "Run", "empty_run", "fingerprint", "prepared", "run_for"]
 
 Run = Callable[..., Any]
 
 
-def fingerprint(tensors: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return everything about the inputs that a check, a call spec or a plan reads.
+@dataclass(slots=True)
+class Plan:
+    """What calls of one kind run.
 
-    Two calls with equal fingerprints run the same plan. None means that an input is no tensor,
-    which only the slow path can explain.
+    Attributes:
+        run: Takes the inputs in order, buffers and execution arguments by keyword.
+        found: How often the plan was found by its fingerprint.
+        recognise: Recognises such calls without a fingerprint; made when calls repeat.
+    """
+
+    run: Run
+    found: int = 0
+    recognise: Recognise | None = None
+
+
+def fingerprint(
+    inputs: Sequence[Any], buffers: Mapping[str, Any], execution: Mapping[str, Any]
+) -> tuple[Any, ...] | None:
+    """Return everything about a call that a check, a call spec or a plan reads.
+
+    Two calls with equal fingerprints run the same plan. None means that something is no tensor
+    or cannot be hashed, which only the slow path can explain.
     """
     try:
-        return (
+        key = (
             torch.is_grad_enabled(),
-            *[
-                None
-                if t is None
-                else (
-                    type(t),
-                    t.shape,
-                    t.stride(),
-                    t.dtype,
-                    t.device,
-                    t.data_ptr() % ALIGNMENT,
-                    t.requires_grad,
-                )
-                for t in tensors
-            ],
+            *[_facts(one) for one in inputs],
+            *[(name, _facts(one)) for name, one in buffers.items()],
+            *[(name, type(value), value) for name, value in execution.items()],
         )
+        hash(key)
     except (AttributeError, TypeError, RuntimeError):
         return None
+    return key
+
+
+def _facts(tensor: Any) -> tuple[Any, ...] | None:
+    if tensor is None:
+        return None
+    return (
+        type(tensor),
+        tensor.shape,
+        tensor.stride(),
+        tensor.dtype,
+        tensor.device,
+        tensor.data_ptr() % ALIGNMENT,
+        tensor.requires_grad,
+    )
 
 
 def prepared(tensor: torch.Tensor) -> torch.Tensor:
@@ -49,24 +72,58 @@ def prepared(tensor: torch.Tensor) -> torch.Tensor:
     return dense if dense.data_ptr() % ALIGNMENT == 0 else dense.clone()
 
 
-def with_prepared_inputs(run: Run, inputs: Sequence[Any], written: Sequence[bool]) -> Run:
-    """Wrap *run* so that the inputs that need it are copied first; written ones never are.
+def run_for(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]) -> Run:
+    """Wrap *run* into what calls like *call* run.
 
-    The wrapper is made for inputs laid out like *inputs*: what is contiguous and aligned now is
-    so in every call with the same fingerprint.
+    The inputs that need it are copied first; a written one never is, and what is contiguous and
+    aligned now is so in every call with the same fingerprint. Outputs that are a written input
+    given back are added to what *run* returns.
+
+    Args:
+        call: The call.
+        run: Takes prepared inputs in order, buffers and execution arguments by keyword.
+        inputs: The inputs of the call.
     """
     copied = [
         place
-        for place, (tensor, is_written) in enumerate(zip(inputs, written, strict=True))
-        if tensor is not None and not is_written and prepared(tensor) is not tensor
+        for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=True))
+        if tensor is not None and name not in call.written and prepared(tensor) is not tensor
     ]
-    if not copied:
-        return run
+    if copied:
+        run = _on_copies(run, copied)
+    return _giving_back(call, run) if call.aliases else run
 
-    def run_on_copies(*tensors: Any, **keywords: Any) -> Any:
-        arguments = list(tensors)
-        for place in copied:
+
+def empty_run(call: BoundCall) -> Run:
+    """Return what a call that writes no element runs: its outputs, as the signature says."""
+
+    def construct(*inputs: Any, **keywords: Any) -> Any:
+        outputs = empty_outputs(call, inputs, keywords)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    return construct
+
+
+def _on_copies(run: Run, places: Sequence[int]) -> Run:
+    def run_on_copies(*inputs: Any, **keywords: Any) -> Any:
+        arguments = list(inputs)
+        for place in places:
             arguments[place] = prepared(arguments[place])
         return run(*arguments, **keywords)
 
     return run_on_copies
+
+
+def _giving_back(call: BoundCall, run: Run) -> Run:
+    names = list(call.inputs)
+    sources = [
+        names.index(call.aliases[name]) if name in call.aliases else None for name in call.outputs
+    ]
+
+    def run_and_give_back(*inputs: Any, **keywords: Any) -> Any:
+        results = run(*inputs, **keywords)
+        new = iter(results if isinstance(results, tuple) else (results,))
+        outputs = tuple(next(new) if place is None else inputs[place] for place in sources)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    return run_and_give_back

@@ -7,22 +7,33 @@ from typing import Any, ClassVar
 
 import torch
 
+from tileops import manifest
 from tileops.backend import BUILTIN, REGISTRY, Registry
 from tileops.call_spec import CallSpec, check_keyable
 from tileops.errors import CallSpecTypeError, StatedFactsError, UnknownInterfaceError
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
+from tileops.manifest import Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
-from tileops.ops._plan import fingerprint, with_prepared_inputs
+from tileops.ops._first_call import first_call
+from tileops.ops._observers import join
+from tileops.ops._plan import Plan, Run, fingerprint
+from tileops.ops._recognise import Recognise, nothing, recogniser
 from tileops.ops._serving import Serving
+from tileops.ops._signature import CallChecks
 from tileops.ops._tables import tables_of
 from tileops.selection import Selection, SelectionTable, select
-from tileops.tensor_spec import TensorSpec
 
 __all__ = ["Op", "Request"]
 
 Request = tuple[str, CallSpec]
 """A kernel request: the interface's key in the op, and the call spec."""
+
+_NONE: Mapping[str, Any] = {}
+
+
+def _unreachable(*inputs: Any) -> Any:
+    raise AssertionError("no call is recognised before a plan is")
 
 
 class Op:
@@ -52,11 +63,25 @@ class Op:
         Raises:
             DispatchError: A class, a key or a preference breaks the contract.
         """
-        self.params: Mapping[str, Any] = params
+        name = type(self).__name__
+        signature = self.signature()
+        self.checks = None if signature is None else CallChecks(name, signature, params)
+        self.params: Mapping[str, Any] = params if self.checks is None else self.checks.params
         self._tables = self.selection_tables()
         self._entries = EntryCache()
-        self._serving = Serving(self.registry, type(self).__name__, target)
-        self._plans: dict[Any, Callable[..., Any]] = {}
+        self.serving = Serving(self.registry, name, target)
+        self._plans: dict[Any, Plan] = {}
+        self._recent: tuple[Recognise, Run] = (nothing, _unreachable)
+        join(self)
+
+    @classmethod
+    def signature(cls) -> Signature | None:
+        """Return the signature of the op, or of the nearest ancestor that the manifest knows."""
+        entries = manifest.load()
+        entry = next(
+            (entries[one.__name__] for one in cls.__mro__ if one.__name__ in entries), None
+        )
+        return None if entry is None else entry.signature
 
     @classmethod
     def selection_tables(cls) -> Mapping[str, SelectionTable]:
@@ -132,7 +157,7 @@ class Op:
         Tuning changes a configuration inside one implementation, never the selection.
         """
         self._entries.tune()
-        self._serving.tune()
+        self.serving.tune()
 
     def iter_kernels(self) -> Iterator[BuiltKernel]:
         """Yield the in-tree kernels built so far, in the order they were built."""
@@ -141,13 +166,23 @@ class Op:
     def kernel_config(self) -> tuple[Any, ...]:
         """Return the configuration of every kernel built so far, in-tree kernels first."""
         kernels = [built.kernel for built in self._entries]
-        kernels += [kernel for _, kernel in self._serving.built.items()]
+        kernels += [kernel for _, kernel in self.serving.built.items()]
         return tuple(getattr(kernel, "config", None) for kernel in kernels)
+
+    def forget_plans(self) -> None:
+        """Let the next call of every kind take the slow path again; built kernels are kept."""
+        self._plans = {}
+        self._recent = (nothing, _unreachable)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The names of the inputs, in the order of the call."""
+        return () if self.checks is None else tuple(d.name for d in self.checks.signature.inputs)
 
     @property
     def serving_target(self) -> str | None:
         """The target this instance has fixed, BUILTIN for the in-tree kernels, None before."""
-        choice = self._serving.choice
+        choice = self.serving.choice
         return None if choice is None else choice.target or BUILTIN
 
     def _build(self, selection: Selection, call: CallSpec) -> Kernel:
@@ -175,22 +210,24 @@ class Op:
             )
         return table
 
-    def _call(self, *inputs: Any) -> Any:
+    def _call(
+        self,
+        inputs: tuple[Any, ...],
+        buffers: Mapping[str, Any] = _NONE,
+        execution: Mapping[str, Any] = _NONE,
+    ) -> Any:
         """Run a call: by its plan if one like it ran before, else from the beginning."""
-        plan = self._plans.get(fingerprint(inputs))
-        return self._first_call(inputs) if plan is None else plan(*inputs)
-
-    def _first_call(self, inputs: tuple[Any, ...]) -> Any:
-        key = fingerprint(inputs)
-        device = inputs[0].device
-        with self._serving.fixed(device, bool(self.kernel_types)) as choice:
-            if choice.target is None:
-                kernels = tuple(self.kernel_for(i, call) for i, call in self.requests(*inputs))
-                run = self.bind(kernels, *inputs)
-            else:
-                specs = tuple(None if t is None else TensorSpec.of(t) for t in inputs)
-                run = self._serving.kernel(choice.target, device, specs, self.params)
-            plan = with_prepared_inputs(run, inputs, [False] * len(inputs))
-            result = plan(*inputs)
-        self._plans[key] = plan
-        return result
+        key = fingerprint(inputs, buffers, execution)
+        plan = None if key is None else self._plans.get(key)
+        if plan is None:
+            result, run = first_call(self, inputs, buffers, execution)
+            if key is not None:
+                self._plans[key] = Plan(run)
+            return result
+        plan.found += 1
+        # A shape that comes once or twice is not worth what a recogniser costs to make.
+        if plan.found > 1 and not buffers and not execution:
+            if plan.recognise is None:
+                plan.recognise = recogniser(inputs)
+            self._recent = (plan.recognise, plan.run)
+        return plan.run(*inputs, **buffers, **execution)

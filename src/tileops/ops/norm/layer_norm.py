@@ -35,12 +35,10 @@ class LayerNormFwdOp(Op):
             eps: Added to the variance.
             target: The target to run on; see `Op`.
         """
-        shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
         super().__init__(target=target, normalized_shape=shape, eps=eps)
-        self.normalized_shape = shape
-        self.eps = eps
+        self.normalized_shape: tuple[int, ...] = self.params["normalized_shape"]
+        self.eps: float = self.params["eps"]
         self._affine: dict[tuple[torch.dtype, torch.device], tuple[torch.Tensor, torch.Tensor]] = {}
 
     def __call__(
@@ -63,7 +61,12 @@ class LayerNormFwdOp(Op):
             SignatureError: A tensor does not fit.
             SelectionError: No kernel is selected.
         """
-        result: torch.Tensor = self._call(input, weight, bias)
+        recognise, run = self._recent
+        result: torch.Tensor = (
+            run(input, weight, bias)
+            if recognise(input, weight, bias)
+            else self._call((input, weight, bias))
+        )
         return result
 
     def requests(self, *inputs: Any) -> tuple[Request, ...]:

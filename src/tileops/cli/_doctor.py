@@ -1,0 +1,99 @@
+"""The report of ``tileops doctor`` as text and JSON, once torch may be loaded."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from tileops.backend import REGISTRY, LoadFailure
+from tileops.cli._render import Line, write
+from tileops.introspect.diagnosis import Diagnosis, diagnose
+
+SCHEMA = "tileops.doctor/1.0"
+
+
+def examine() -> Diagnosis:
+    """Describe the installation; the failures of backends are in the report, not on stderr."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=RuntimeWarning, message="tileops backend")
+        return diagnose(REGISTRY)
+
+
+def render(diagnosis: Diagnosis, form: str) -> None:
+    """Write the report to stdout."""
+    if form == "json":
+        click.echo(json.dumps(diagnosis_record(diagnosis), indent=2))
+    else:
+        write(diagnosis_lines(diagnosis))
+
+
+def diagnosis_record(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the report as plain values."""
+    record = {field.name: getattr(diagnosis, field.name) for field in dataclasses.fields(diagnosis)}
+    record["packages"] = dict(diagnosis.packages)
+    record["failures"] = [_failure_record(one) for one in diagnosis.failures]
+    for name in ("devices", "backends", "detectors", "caches"):
+        record[name] = [dataclasses.asdict(one) for one in record[name]]
+    return {"schema": SCHEMA, "healthy": diagnosis.healthy, **record}
+
+
+def _failure_record(failure: LoadFailure) -> dict[str, Any]:
+    return {
+        "name": failure.name,
+        "value": failure.value,
+        "distribution": failure.distribution,
+        "error": repr(failure.error),
+        "traceback": failure.traceback,
+    }
+
+
+def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
+    """Yield the report for people."""
+    yield _row("python", f"{diagnosis.python}, {diagnosis.system}")
+    for name, version in diagnosis.packages:
+        yield _row(name, version or "not installed", "" if version else "yellow")
+    yield from _section("devices")
+    for device in diagnosis.devices:
+        yield _row(device.device, device.problem or f"{device.name}{_facts(device.facts)}")
+    yield from _section("backends")
+    for backend in diagnosis.backends:
+        held = [
+            *(f"kernel {one}" for one in backend.kernels),
+            *(f"builder {one}" for one in backend.builders),
+            *(f"detector of {one}" for one in backend.detectors),
+        ]
+        yield _row(backend.registered_by, "; ".join(held))
+    for failure in diagnosis.failures:
+        owner = failure.distribution or failure.value
+        yield _row(failure.name, f"failed to load ({owner}): {failure.error!r}", "red")
+        for line in failure.traceback.splitlines():
+            yield ((f"    {line}", "dim"),)
+    if not diagnosis.backends and not diagnosis.failures:
+        yield _row("none", "no installed package has an entry point in tileops.backends")
+    yield from _section("targets")
+    yield _row("default", diagnosis.default_target or "none: the detectors choose")
+    for detector in diagnosis.detectors:
+        claims = f"claims {', '.join(detector.claims) or 'no device of this machine'}"
+        yield _row(detector.target, detector.problem or claims, "red" if detector.problem else "")
+    yield from _section("caches")
+    for cache in diagnosis.caches:
+        yield _row(cache.path, f"{cache.files} files, {cache.size / 2**20:.1f} MiB, {cache.name}")
+
+
+def _section(title: str) -> Iterator[Line]:
+    yield ()
+    yield ((title, "bold"),)
+
+
+def _row(name: str, text: str, style: str = "") -> Line:
+    return ((f"  {name.ljust(16)}  ", "dim"), (text, style))
+
+
+def _facts(facts: Any) -> str:
+    known = {name: value for name, value in dataclasses.asdict(facts).items() if value is not None}
+    return "".join(f", {name} {value}" for name, value in known.items())

@@ -1,0 +1,172 @@
+"""What this installation consists of: versions, devices, backends, targets and caches."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+from tileops.backend import LoadFailure, Registry
+from tileops.device import DeviceFacts
+from tileops.errors import DeviceFactsError
+
+__all__ = [
+    "BackendState",
+    "CacheState",
+    "DetectorState",
+    "DeviceState",
+    "Diagnosis",
+    "diagnose",
+]
+
+PACKAGES = ("tileops", "torch", "tilelang", "apache-tvm-ffi", "z3-solver", "libcst", "typer")
+
+
+@dataclass(frozen=True)
+class DeviceState:
+    """A device of this machine; ``problem`` says why its facts cannot be read."""
+
+    device: str
+    name: str
+    facts: DeviceFacts | None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class DetectorState:
+    """What a target's detector claims of this machine's devices."""
+
+    target: str
+    registered_by: str
+    claims: tuple[str, ...]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class BackendState:
+    """What one backend has registered."""
+
+    registered_by: str
+    kernels: tuple[str, ...]
+    builders: tuple[str, ...]
+    detectors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CacheState:
+    """A directory of built kernels: where it is and how much it holds."""
+
+    name: str
+    path: str
+    files: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything a report of a problem should hold."""
+
+    python: str
+    system: str
+    packages: tuple[tuple[str, str | None], ...]
+    devices: tuple[DeviceState, ...]
+    backends: tuple[BackendState, ...]
+    failures: tuple[LoadFailure, ...]
+    detectors: tuple[DetectorState, ...]
+    default_target: str | None
+    caches: tuple[CacheState, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether every backend loaded and every device and detector answered."""
+        problems = [
+            *(one.problem for one in self.devices),
+            *(one.problem for one in self.detectors),
+        ]
+        return not self.failures and not any(problems)
+
+
+def diagnose(registry: Registry) -> Diagnosis:
+    """Load the installed backends and describe the installation; no kernel is built."""
+    registry.load()
+    devices = _devices(registry)
+    return Diagnosis(
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+        packages=tuple((name, _version(name)) for name in PACKAGES),
+        devices=devices,
+        backends=_backends(registry),
+        failures=registry.failures,
+        detectors=tuple(_detector(registry, target, devices) for target in registry.detectors),
+        default_target=registry.default_target,
+        caches=_caches(),
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _devices(registry: Registry) -> tuple[DeviceState, ...]:
+    found = [(torch.device("cpu"), platform.processor() or platform.machine())]
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    if accelerator is not None:
+        for index in range(torch.accelerator.device_count()):
+            device = torch.device(accelerator.type, index)
+            is_cuda = device.type == "cuda"
+            found.append((device, torch.cuda.get_device_name(device) if is_cuda else device.type))
+    return tuple(_device(registry, device, name) for device, name in found)
+
+
+def _device(registry: Registry, device: torch.device, name: str) -> DeviceState:
+    try:
+        return DeviceState(str(device), name, registry.readers.facts_of(device))
+    except DeviceFactsError as error:
+        return DeviceState(str(device), name, None, str(error))
+
+
+def _backends(registry: Registry) -> tuple[BackendState, ...]:
+    kernels, builders = registry.kernels.values(), registry.builders.values()
+    detectors = registry.detectors.values()
+    names = sorted({one.claimant for one in (*kernels, *builders, *detectors)})
+    return tuple(
+        BackendState(
+            name,
+            tuple(f"{one.op}: {one.key}" for one in kernels if one.claimant == name),
+            tuple(f"{one.op}: {one.target}" for one in builders if one.claimant == name),
+            tuple(one.target for one in detectors if one.claimant == name),
+        )
+        for name in names
+    )
+
+
+def _detector(registry: Registry, target: str, devices: tuple[DeviceState, ...]) -> DetectorState:
+    registration = registry.detectors[target]
+    claims = []
+    for state in devices:
+        try:
+            if registration.detect(torch.device(state.device)):
+                claims.append(state.device)
+        except Exception as error:
+            # A detector is foreign code: that it fails is what the report is about.
+            problem = f"raised {error!r} for {state.device}"
+            return DetectorState(target, registration.claimant, tuple(claims), problem)
+    return DetectorState(target, registration.claimant, tuple(claims))
+
+
+def _caches() -> tuple[CacheState, ...]:
+    home = os.environ.get("TILELANG_CACHE_DIR") or str(Path.home() / ".tilelang" / "cache")
+    return (_cache("compiled programs (TILELANG_CACHE_DIR)", Path(home)),)
+
+
+def _cache(name: str, path: Path) -> CacheState:
+    files = [one for one in path.rglob("*") if one.is_file()] if path.is_dir() else []
+    shown = str(path).replace(str(Path.home()), "~", 1)
+    return CacheState(name, shown, len(files), sum(one.stat().st_size for one in files))

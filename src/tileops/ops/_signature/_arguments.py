@@ -1,0 +1,57 @@
+"""Checking arguments that are no tensors against their declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tileops.manifest import BufferDecl, FormError, ParamDecl, nearest
+from tileops.ops._signature._describe import described, dtype_of, manifest_value, one_of
+from tileops.ops._signature.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    UnknownArgumentError,
+)
+
+
+def check_keywords(
+    op: str, kind: str, decls: Sequence[ParamDecl | BufferDecl], values: Mapping[str, Any]
+) -> None:
+    """Raise UnknownArgumentError for the first keyword that no declaration has."""
+    names = [decl.name for decl in decls]
+    for name in values:
+        if name not in names:
+            raise UnknownArgumentError(
+                op=op, tensor=name, requirement=kind, given=nearest(name, names)
+            )
+
+
+def check_value(op: str, decl: ParamDecl, value: Any) -> Any:
+    """Return a value in the one form its declared type keeps.
+
+    Raises:
+        ArgumentTypeError: The value has another type.
+        ArgumentValueError: The value is none of the choices.
+    """
+    try:
+        # The manifest writes a dtype by its name; a caller passes the dtype itself.
+        if decl.type.kind == "dtype" and isinstance(value, str):
+            raise FormError(value)
+        kept = decl.type.normalise(manifest_value(value))
+    except FormError:
+        raise ArgumentTypeError(
+            op=op, tensor=decl.name, requirement=f"be {decl.type}", given=described(value)
+        ) from None
+    if decl.choices and kept not in decl.choices:
+        raise ArgumentValueError(
+            op=op,
+            tensor=decl.name,
+            requirement=f"be {one_of(map(str, decl.choices))}",
+            given=described(value),
+        )
+    return as_torch(decl, kept)
+
+
+def as_torch(decl: ParamDecl, value: Any) -> Any:
+    """Return a value as a caller passes it, given as the manifest keeps it."""
+    return dtype_of(value) if decl.type.kind == "dtype" and value is not None else value
