@@ -54,6 +54,11 @@ class _DerivedFact:
         return self if instance is None else getattr(instance.device_facts(), self.name)
 
 
+def _derived() -> Any:
+    # Neither equality, hash nor repr reads a device.
+    return dataclasses.field(default=_DerivedFact(), compare=False, repr=False)
+
+
 @dataclasses.dataclass(frozen=True)
 class CallSpec:
     """The facts of one call that select an implementation and build it.
@@ -70,26 +75,15 @@ class CallSpec:
     """
 
     device: torch.device | None = None
-    arch: int | None = dataclasses.field(default=typing.cast(int, _DerivedFact()), compare=False)
-    sm_count: int | None = dataclasses.field(
-        default=typing.cast(int, _DerivedFact()), compare=False
-    )
-    smem_budget: int | None = dataclasses.field(
-        default=typing.cast(int, _DerivedFact()), compare=False
-    )
+    arch: int | None = _derived()
+    sm_count: int | None = _derived()
+    smem_budget: int | None = _derived()
 
     DEVICE_FACTS: ClassVar[tuple[str, ...]] = FACT_NAMES
 
     def __post_init__(self) -> None:
         """Normalise the device and drop the facts that are not stated."""
-        device: Any = self.device
-        if isinstance(device, str):
-            try:
-                object.__setattr__(self, "device", torch.device(device))
-            except RuntimeError as error:
-                raise CallSpecDeviceError(spec=type(self).__name__, value=repr(device)) from error
-        elif device is not None and not isinstance(device, torch.device):
-            raise CallSpecDeviceError(spec=type(self).__name__, value=repr(device))
+        object.__setattr__(self, "device", _normalised(type(self).__name__, self.device))
         for name in FACT_NAMES:
             value = self.__dict__.get(name)
             if value is None or isinstance(value, _DerivedFact):
@@ -194,6 +188,20 @@ class CallSpec:
 _BASE = frozenset({"device", *FACT_NAMES})
 
 
+def _normalised(spec: str, device: Any) -> torch.device | None:
+    """Return the device that is given, possibly by name; there is one CPU, whatever its index."""
+    if device is None:
+        return None
+    if isinstance(device, str):
+        try:
+            device = torch.device(device)
+        except RuntimeError as error:
+            raise CallSpecDeviceError(spec=spec, value=repr(device)) from error
+    if not isinstance(device, torch.device):
+        raise CallSpecDeviceError(spec=spec, value=repr(device))
+    return torch.device("cpu") if device.type == "cpu" else device
+
+
 def _readable(call: CallSpec) -> bool:
     """Whether the device facts can be had: a CUDA device of another machine has none here."""
     return (
@@ -231,7 +239,7 @@ class Fact:
         name: The field's name.
         kind: The type without ``Optional`` and ``Annotated``: int, float, bool, str,
             ``torch.dtype`` or an enum.
-        default: The field's default.
+        default: The field's default; ``dataclasses.MISSING`` where it has none.
         range: The values it can have, where stated.
         optional: Whether None is a value.
     """
@@ -245,6 +253,8 @@ class Fact:
     @property
     def required(self) -> bool:
         """Whether the default is no value that a call can have."""
+        if self.default is dataclasses.MISSING:
+            return True
         if self.range is None or isinstance(self.default, bool) or self.default is None:
             return False
         return self.default not in self.range

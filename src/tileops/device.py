@@ -101,7 +101,8 @@ class FactReaders:
     def __init__(self) -> None:
         self._readers: dict[str, Callable[[torch.device], DeviceFacts]] = {}
         self._facts: dict[torch.device, DeviceFacts] = {}
-        self._lock = threading.Lock()
+        # Re-entrant: a reader may ask for the facts of another device.
+        self._lock = threading.RLock()
 
     def register(self, device_type: str, reader: Callable[[torch.device], DeviceFacts]) -> None:
         """Let *reader* say the facts of every device of a type.
@@ -118,14 +119,22 @@ class FactReaders:
             )
         if not callable(reader):
             raise DeviceFactsError(device=device_type, problem=f"{reader!r} is not callable")
-        self._readers[device_type] = reader
+        with self._lock:
+            self._readers[device_type] = reader
+            # Facts asked for before there was a reader were empty.
+            self._facts = {d: facts for d, facts in self._facts.items() if d.type != device_type}
 
     def facts_of(self, device: torch.device) -> DeviceFacts:
         """Return the facts of a device; every fact is None for a type without a reader.
 
+        A CUDA device without an index is the current one.
+
         Raises:
             DeviceFactsError: The reader raised, or returned something else than DeviceFacts.
         """
+        index: Any = device.index
+        if device.type == "cuda" and index is None:
+            device = current_device() or device
         known = self._facts.get(device)
         if known is None:
             with self._lock:

@@ -296,12 +296,6 @@ class MissingExtraError(TileopsError, ImportError):
     template = "{what} needs {package}; run: pip install 'tileops[{extra}]'"
 
 
-class DeviceFactsError(TileopsError, ValueError):
-    """The facts of a device cannot be registered or read."""
-
-    template = "device facts of {device}: {problem}"
-
-
 class CallSpecDeviceError(DispatchError, TypeError):
     """A call spec's device is no device."""
 
@@ -318,6 +312,12 @@ class BackendError(TileopsError, ValueError):
     """A backend registers something wrong, or one of its functions fails."""
 
     template = "{what}: {problem}"
+
+
+class DeviceFactsError(BackendError):
+    """The facts of a device cannot be registered or read."""
+
+    template = "device facts of {device}: {problem}"
 
 
 class UnknownTargetError(BackendError):

@@ -62,6 +62,10 @@ def _load(registry: Registry, point: EntryPoint) -> LoadFailure | None:
             error,
             "".join(traceback.format_exception(error)),
         )
+    except BaseException:
+        # An interrupt stops the loading; the next one starts from the beginning.
+        registry.restore(before)
+        raise
     finally:
         registry.claim(None)
     _adopt(registry, point.module, origin)

@@ -53,6 +53,7 @@ class Registry:
         self.version = 0
         self._claimant: Origin | None = None
         self._load_lock = threading.RLock()
+        self._loading = False
         self._loaded = False
 
     def load(self) -> None:
@@ -62,9 +63,14 @@ class Registry:
         with self._load_lock:
             # The lock is re-entrant: an op that a backend constructs while it is being imported
             # must not start the loading again.
-            if not self._loaded:
-                self._loaded = True
+            if self._loaded or self._loading:
+                return
+            self._loading = True
+            try:
                 self.failures = load_backends(self, self._entry_points())
+            finally:
+                self._loading = False
+            self._loaded = True
 
     def register_kernel_type(self, op: str, key: str, kernel_type: Any) -> None:
         """See `tileops.backend.register_kernel_type`."""

@@ -50,10 +50,10 @@ class Kernel:
         """
         return call, lambda: cls(call)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run the kernel on the arguments of its interface."""
         forward: Callable[..., Any] = self.forward  # type: ignore[attr-defined]
-        return forward(*args)
+        return forward(*args, **keywords)
 
     def request_tune(self) -> None:
         """Tune before the next launch; a kernel without tuning candidates does nothing."""

@@ -50,13 +50,26 @@ class BuildOnce(Generic[K, V]):
         return found[0]
 
     def tune(self) -> None:
-        """Tune every value built so far, and every later one before it is handed out."""
+        """Tune every value built so far, and every later one before it is handed out.
+
+        Raises:
+            Exception: What a value's tuner raised, once every other value has had its turn; an
+                ``ExceptionGroup`` where several did.
+        """
         with self._lock:
             self._tuning = True
             keys = list(self._values)
+        failures: list[Exception] = []
         for key in keys:
             with self._locks[key]:
-                self._tune(key, *self._values[key])
+                try:
+                    self._tune(key, *self._values[key])
+                except Exception as error:
+                    failures.append(error)
+        if len(failures) == 1:
+            raise failures[0]
+        if failures:
+            raise ExceptionGroup("several kernels could not be tuned", failures)
 
     def items(self) -> list[tuple[K, V]]:
         """Return every key with its value, in the order they were built."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ import torch
 
 from tileops.backend import check_named_target
 from tileops.errors import ForwardOnlyError, MissingSignatureError
-from tileops.ops._plan import Plan, empty_plan, plan_for
+from tileops.ops._observers import Cell, Specialisation, counted, notify, observed
+from tileops.ops._plan import Run, empty_run, run_for
 from tileops.ops._signature import BoundCall, check_results
 from tileops.tensor_spec import TensorSpec
 
@@ -23,8 +25,8 @@ Inputs = tuple[torch.Tensor | None, ...]
 
 def first_call(
     op: Op, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
-) -> tuple[Any, Plan]:
-    """Check a call, run it, check what came back; return the result and the plan.
+) -> tuple[Any, Run]:
+    """Check a call, run it, check what came back; return the result and what later calls run.
 
     The order is: the checks of the signature, the exit of a call that writes no element, the
     target, the call specs, selection, the entries, the launch.
@@ -39,25 +41,49 @@ def first_call(
     if op.checks is None:
         raise MissingSignatureError(op=type(op).__name__)
     call = op.checks.check(inputs, buffers, execution)
-    serving = op.serving
     if call.empty:
-        check_named_target(op.registry, call.op, serving.argument)
-        plan = empty_plan(call)
-        return plan(*inputs, **buffers), plan
-    with serving.fixed(call.device, bool(op.kernel_types)) as choice:
-        if choice.target is None:
-            run, source = _in_tree(op, inputs)
-        else:
-            specs = tuple(None if one is None else TensorSpec.of(one) for one in inputs)
-            run = serving.kernel(choice.target, call.device, specs, op.params)
-            source = f"target {choice.target}"
-        plan = plan_for(call, run, inputs)
-        result = plan(*inputs, **buffers, **execution)
+        check_named_target(op.registry, call.op, op.serving.argument)
+        nothing = empty_run(call)
+        return nothing(*inputs, **buffers), nothing
+    with op.serving.fixed(call.device, bool(op.kernel_types)) as choice:
+        run, source = _observed(op, call, choice.target, inputs)
+        run = run_for(call, run, inputs)
+        result = run(*inputs, **buffers, **execution)
         _check(call, result, inputs, buffers, source)
-    return result, plan
+    return result, run
 
 
-def _in_tree(op: Op, inputs: Inputs) -> tuple[Plan, str]:
+def _observed(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:
+    """Find what serves a call, telling observers of it where there are any."""
+    if not observed():
+        return _serve(op, call, target, inputs)
+    begin = time.perf_counter()
+    error: Exception | None = None
+    cell = Cell()
+    try:
+        run, source = _serve(op, call, target, inputs)
+        return counted(run, cell), source
+    except Exception as raised:
+        error = raised
+        raise
+    finally:
+        seconds = time.perf_counter() - begin
+        requests = () if target is not None else op.requests(*inputs)
+        selections = tuple(op.explain(interface, spec) for interface, spec in requests)
+        kind = type(op)
+        notify(
+            Specialisation(kind.__name__, kind.__module__, target, selections, seconds, error, cell)
+        )
+
+
+def _serve(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:
+    if target is None:
+        return _in_tree(op, inputs)
+    specs = tuple(None if one is None else TensorSpec.of(one) for one in inputs)
+    return op.serving.kernel(target, call.device, specs, op.params), f"target {target}"
+
+
+def _in_tree(op: Op, inputs: Inputs) -> tuple[Run, str]:
     if torch.is_grad_enabled():
         for name, one in zip(op.input_names, inputs, strict=False):
             if one is not None and one.requires_grad:
@@ -69,7 +95,7 @@ def _in_tree(op: Op, inputs: Inputs) -> tuple[Plan, str]:
 def _check(
     call: BoundCall, result: Any, inputs: Inputs, buffers: Mapping[str, Any], source: str
 ) -> None:
-    """Check what the kernel returned; inputs given back are the plan's own doing."""
+    """Check what the kernel returned; inputs given back are added by the plan."""
     if call.aliases:
         outputs = result if isinstance(result, tuple) else (result,)
         new = [

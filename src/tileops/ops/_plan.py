@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from tileops.ops._recognise import ALIGNMENT, Recognise
 from tileops.ops._signature import BoundCall, empty_outputs
 
-__all__ = ["Plan", "empty_plan", "fingerprint", "plan_for", "prepared"]
+__all__ = ["Plan", "Run", "empty_run", "fingerprint", "prepared", "run_for"]
 
-ALIGNMENT = 16
-"""Bytes that the data of every tensor handed to a kernel starts at a multiple of."""
+Run = Callable[..., Any]
 
-Plan = Callable[..., Any]
+
+@dataclass(slots=True)
+class Plan:
+    """What calls of one kind run.
+
+    Attributes:
+        run: Takes the inputs in order, buffers and execution arguments by keyword.
+        found: How often the plan was found by its fingerprint.
+        recognise: Recognises such calls without a fingerprint; made when calls repeat.
+    """
+
+    run: Run
+    found: int = 0
+    recognise: Recognise | None = None
 
 
 def fingerprint(
@@ -58,8 +72,8 @@ def prepared(tensor: torch.Tensor) -> torch.Tensor:
     return dense if dense.data_ptr() % ALIGNMENT == 0 else dense.clone()
 
 
-def plan_for(call: BoundCall, run: Plan, inputs: Sequence[torch.Tensor | None]) -> Plan:
-    """Wrap *run* into the plan of calls like *call*.
+def run_for(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]) -> Run:
+    """Wrap *run* into what calls like *call* run.
 
     The inputs that need it are copied first; a written one never is, and what is contiguous and
     aligned now is so in every call with the same fingerprint. Outputs that are a written input
@@ -80,8 +94,8 @@ def plan_for(call: BoundCall, run: Plan, inputs: Sequence[torch.Tensor | None]) 
     return _giving_back(call, run) if call.aliases else run
 
 
-def empty_plan(call: BoundCall) -> Plan:
-    """Return the plan of a call that writes no element: its outputs, as the signature says."""
+def empty_run(call: BoundCall) -> Run:
+    """Return what a call that writes no element runs: its outputs, as the signature says."""
 
     def construct(*inputs: Any, **keywords: Any) -> Any:
         outputs = empty_outputs(call, inputs, keywords)
@@ -90,7 +104,7 @@ def empty_plan(call: BoundCall) -> Plan:
     return construct
 
 
-def _on_copies(run: Plan, places: Sequence[int]) -> Plan:
+def _on_copies(run: Run, places: Sequence[int]) -> Run:
     def run_on_copies(*inputs: Any, **keywords: Any) -> Any:
         arguments = list(inputs)
         for place in places:
@@ -100,7 +114,7 @@ def _on_copies(run: Plan, places: Sequence[int]) -> Plan:
     return run_on_copies
 
 
-def _giving_back(call: BoundCall, run: Plan) -> Plan:
+def _giving_back(call: BoundCall, run: Run) -> Run:
     names = list(call.inputs)
     sources = [
         names.index(call.aliases[name]) if name in call.aliases else None for name in call.outputs

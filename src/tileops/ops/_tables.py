@@ -50,4 +50,5 @@ def origin_of(kind: object) -> Origin:
     """Say what a fresh process must import to have a class that the op itself declares."""
     module = getattr(kind, "__module__", "")
     in_tree = module == "tileops" or module.startswith("tileops.")
-    return IN_TREE if in_tree else Origin(module=module)
+    local = "<locals>" in getattr(kind, "__qualname__", "")
+    return IN_TREE if in_tree else Origin(module=module, local=local)

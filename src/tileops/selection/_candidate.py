@@ -46,10 +46,17 @@ class Origin:
     Attributes:
         distribution: The distribution whose entry point registered it, such as ``"acme 1.2"``.
         module: The module to import, or None when tileops loads it by itself.
+        local: Whether the class is made inside a function, where no import finds it.
     """
 
     distribution: str | None = None
     module: str | None = None
+    local: bool = False
+
+    @property
+    def importable(self) -> bool:
+        """Whether another process can have the class."""
+        return self.module != "__main__" and not self.local
 
 
 IN_TREE = Origin()

@@ -5,6 +5,7 @@ This is the only caller of ``refusal``.
 
 from __future__ import annotations
 
+from tileops.errors import DeviceFactsError
 from tileops.selection._candidate import Call, Candidate
 from tileops.selection._verdict import Stage, Verdict
 
@@ -29,12 +30,18 @@ def judge(candidate: Candidate, call: Call) -> Verdict | None:
 
     Availability is asked first, ``refusal`` only of an available candidate. A refusal that raises,
     or returns neither None nor a sentence, is a defect and becomes a verdict of its own.
+
+    Raises:
+        DeviceFactsError: The facts of the call's device cannot be read.
     """
     verdict = unavailable(candidate, call)
     if verdict is not None:
         return verdict
     try:
         reason: object = candidate.implementation.refusal(call)
+    except DeviceFactsError:
+        # The refusal read a fact of the device, and the device's reader failed.
+        raise
     except Exception as error:
         return Verdict(
             candidate, Stage.RAISED, f"refusal raised {type(error).__name__}: {error}", error=error

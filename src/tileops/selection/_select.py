@@ -26,6 +26,8 @@ def select(table: SelectionTable, call: Call) -> Selection:
     top = [key for key in applicable if not beaten[key]]
     outcome = _outcome([v for v in verdicts.values() if v is not None], top)
     stage = Stage.SELECTED if outcome is Outcome.SELECTED else Stage.TIED
+    defective = [key for key, v in verdicts.items() if v is not None and v.stage is Stage.RAISED]
+    undecided = f"serves the call, but {', '.join(defective)} is defective" if defective else None
     ranked = []
     for candidate in table.candidates:
         verdict = verdicts[candidate.key]
@@ -35,7 +37,7 @@ def select(table: SelectionTable, call: Call) -> Selection:
             verdict = (
                 Verdict(candidate, Stage.OUTRANKED, f"outranked by {by}", edges)
                 if edges
-                else Verdict(candidate, stage)
+                else Verdict(candidate, stage, undecided)
             )
         ranked.append(verdict)
     return Selection(table, call, tuple(ranked), outcome)

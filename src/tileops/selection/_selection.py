@@ -81,7 +81,8 @@ class Selection:
         """
         origins = [self.table.origin, *(one.origin for one in self.table.candidates)]
         modules = sorted({one.module for one in origins if one.module is not None})
-        if "__main__" in modules or any("<locals>" in one.name for one in self.table.candidates):
+        inside_functions = any("<locals>" in one.name for one in self.table.candidates)
+        if inside_functions or not all(origin.importable for origin in origins):
             return None
         words = ["tileops", "explain", self.table.op, "--interface", self.table.interface]
         for module in modules:

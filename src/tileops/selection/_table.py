@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from tileops.errors import KeyReuseError
 from tileops.selection._candidate import IN_TREE, Candidate, Origin
@@ -47,3 +48,7 @@ class SelectionTable:
         object.__setattr__(self, "candidates", given)
         object.__setattr__(self, "origin", origin)
         object.__setattr__(self, "precedence", precedence(op, interface, given))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The closure is read-only mappings, which cannot be pickled; it is made again instead.
+        return SelectionTable, (self.op, self.interface, self.candidates, self.origin)

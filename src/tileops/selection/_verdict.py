@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tileops.selection._candidate import Candidate
@@ -43,7 +43,8 @@ class Verdict:
     Attributes:
         candidate: The key and its implementation.
         stage: How far it came.
-        reason: Why it came no further; None for the selected and the tied.
+        reason: Why it came no further; None for the selected, and for the tied unless another
+            key's defect leaves the call undecided.
         edges: For an outranked key, one edge from every applicable key that outranks it.
         error: What its ``refusal`` raised, at stage RAISED.
     """
@@ -52,7 +53,7 @@ class Verdict:
     stage: Stage
     reason: str | None = None
     edges: tuple[Edge, ...] = ()
-    error: BaseException | None = None
+    error: BaseException | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:
