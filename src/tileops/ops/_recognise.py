@@ -63,6 +63,11 @@ def _of_given(check: Callable[..., bool], given: list[bool]) -> Recognise:
         return lambda a, b, c: (
             check(a, b, c) and not (a.data_ptr() | b.data_ptr() | c.data_ptr()) & _MISALIGNED
         )
+    if given == [True, True, True, True]:
+        return lambda a, b, c, d: (
+            check(a, b, c, d)
+            and not (a.data_ptr() | b.data_ptr() | c.data_ptr() | d.data_ptr()) & _MISALIGNED
+        )
     if given == [True, False]:
         return lambda a, b: b is None and check(a) and not a.data_ptr() & _MISALIGNED
     if given == [True, False, False]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tileops.device import DeviceFacts
 from tileops.kernels.norm.call_spec import AdaLayerNormFwdInterface
 from tileops.kernels.norm.row_norm import RowNormKernel
 
@@ -17,15 +18,17 @@ class AdaLayerNormKernel(RowNormKernel, AdaLayerNormFwdInterface):
     """Layer normalization with a scale and a shift for every element."""
 
     @staticmethod
-    def build(n: int, eps: float, dtype: torch.dtype) -> Callable[..., Any]:
+    def build(n: int, eps: float, dtype: torch.dtype, facts: DeviceFacts) -> Callable[..., Any]:
         """Compile the program for rows of *n* elements."""
         from tileops.kernels.norm.programs.ada_layer_norm import build
 
-        launch: Callable[..., Any] = build(n, eps, dtype)
+        launch: Callable[..., Any] = build(n, eps, dtype, facts)
         return launch
 
     def forward(self, x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
         """Normalize, scale and shift each row of *x* into a new tensor."""
         y = torch.empty_like(x)
-        self._launch(x, scale, shift, y)
+        self._launch(
+            x.data_ptr(), scale.data_ptr(), shift.data_ptr(), y.data_ptr(), x.numel() // self._n
+        )
         return y

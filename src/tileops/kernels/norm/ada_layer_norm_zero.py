@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tileops.device import DeviceFacts
 from tileops.kernels.norm.call_spec import AdaLayerNormZeroFwdInterface
 from tileops.kernels.norm.row_norm import RowNormKernel
 
@@ -17,11 +18,11 @@ class AdaLayerNormZeroKernel(RowNormKernel, AdaLayerNormZeroFwdInterface):
     """Adaptive layer normalization with a gate for every element."""
 
     @staticmethod
-    def build(n: int, eps: float, dtype: torch.dtype) -> Callable[..., Any]:
+    def build(n: int, eps: float, dtype: torch.dtype, facts: DeviceFacts) -> Callable[..., Any]:
         """Compile the program for rows of *n* elements."""
         from tileops.kernels.norm.programs.ada_layer_norm_zero import build
 
-        launch: Callable[..., Any] = build(n, eps, dtype)
+        launch: Callable[..., Any] = build(n, eps, dtype, facts)
         return launch
 
     def forward(
@@ -29,5 +30,12 @@ class AdaLayerNormZeroKernel(RowNormKernel, AdaLayerNormZeroFwdInterface):
     ) -> torch.Tensor:
         """Normalize, scale, shift and gate each row of *x* into a new tensor."""
         y = torch.empty_like(x)
-        self._launch(x, scale, shift, gate, y)
+        self._launch(
+            x.data_ptr(),
+            scale.data_ptr(),
+            shift.data_ptr(),
+            gate.data_ptr(),
+            y.data_ptr(),
+            x.numel() // self._n,
+        )
         return y

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tileops.device import DeviceFacts, current_facts
 from tileops.kernels.kernel import Entry, Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall
 
@@ -25,11 +26,12 @@ class RowNormKernel(Kernel):
         return identity, lambda: cls(*identity)
 
     def __init__(self, n: int, eps: float, dtype: torch.dtype) -> None:
-        """Compile the program for rows of *n* elements."""
+        """Compile the program for rows of *n* elements on the current device."""
         super().__init__()
-        self._launch = self.build(n, eps, dtype)
+        self._n = n
+        self._launch = self.build(n, eps, dtype, current_facts())
 
     @staticmethod
-    def build(n: int, eps: float, dtype: torch.dtype) -> Callable[..., Any]:
-        """Compile the program; its inputs come first, then its outputs."""
+    def build(n: int, eps: float, dtype: torch.dtype, facts: DeviceFacts) -> Callable[..., Any]:
+        """Compile the program for rows of *n* elements on a device of these facts."""
         raise NotImplementedError

@@ -57,7 +57,12 @@ class AdaLayerNormZeroFwdOp(Op):
             SignatureError: A tensor does not fit.
             SelectionError: No kernel is selected.
         """
-        result: torch.Tensor = self._call((x, scale, shift, gate))
+        recognise, run = self._recent
+        result: torch.Tensor = (
+            run(x, scale, shift, gate)
+            if recognise(x, scale, shift, gate)
+            else self._call((x, scale, shift, gate))
+        )
         return result
 
     def requests(self, *inputs: Any) -> tuple[Request, ...]:

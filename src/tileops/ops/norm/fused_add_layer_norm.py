@@ -58,7 +58,12 @@ class FusedAddLayerNormFwdOp(Op):
             SignatureError: A tensor does not fit.
             SelectionError: No kernel is selected.
         """
-        result: tuple[torch.Tensor, torch.Tensor] = self._call((x, residual, weight, bias))
+        recognise, run = self._recent
+        result: tuple[torch.Tensor, torch.Tensor] = (
+            run(x, residual, weight, bias)
+            if recognise(x, residual, weight, bias)
+            else self._call((x, residual, weight, bias))
+        )
         return result
 
     def requests(self, *inputs: Any) -> tuple[Request, ...]:

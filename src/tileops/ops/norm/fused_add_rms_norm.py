@@ -57,7 +57,12 @@ class FusedAddRMSNormFwdOp(Op):
             SignatureError: A tensor does not fit.
             SelectionError: No kernel is selected.
         """
-        result: tuple[torch.Tensor, torch.Tensor] = self._call((x, residual, weight))
+        recognise, run = self._recent
+        result: tuple[torch.Tensor, torch.Tensor] = (
+            run(x, residual, weight)
+            if recognise(x, residual, weight)
+            else self._call((x, residual, weight))
+        )
         return result
 
     def requests(self, *inputs: Any) -> tuple[Request, ...]:

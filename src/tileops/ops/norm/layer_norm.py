@@ -13,6 +13,7 @@ from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, LayerNormFwdInterface
 from tileops.kernels.norm.layer_norm import LayerNormKernel
 from tileops.ops.norm._affine import AffineIdentity
+from tileops.ops.norm._rows import over_rows
 from tileops.ops.op import Op, Request
 
 __all__ = ["LayerNormFwdOp"]
@@ -81,8 +82,10 @@ class LayerNormFwdOp(Op):
         return (("layer_norm", call),)
 
     def bind(self, kernels: tuple[Kernel, ...], *inputs: torch.Tensor | None) -> Callable[..., Any]:
-        """Pass ones and zeros for a weight and a bias that are absent."""
+        """Pass ones and zeros for a weight and a bias that are absent, and rows of one dim."""
         run = super().bind(kernels)
+        if len(self.normalized_shape) > 1:
+            run = over_rows(run, math.prod(self.normalized_shape))
         input, weight, bias = inputs
         if weight is not None and bias is not None:
             return run

@@ -13,6 +13,7 @@ from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, RMSNormFwdInterface
 from tileops.kernels.norm.rms_norm import RMSNormKernel
 from tileops.ops.norm._affine import AffineIdentity
+from tileops.ops.norm._rows import over_rows
 from tileops.ops.op import Op, Request
 
 __all__ = ["RMSNormFwdOp"]
@@ -59,7 +60,8 @@ class RMSNormFwdOp(Op):
             SignatureError: A tensor does not fit.
             SelectionError: No kernel is selected.
         """
-        result: torch.Tensor = self._call((x, weight))
+        recognise, run = self._recent
+        result: torch.Tensor = run(x, weight) if recognise(x, weight) else self._call((x, weight))
         return result
 
     def requests(self, *inputs: Any) -> tuple[Request, ...]:
@@ -74,8 +76,10 @@ class RMSNormFwdOp(Op):
         return (("rms_norm", call),)
 
     def bind(self, kernels: tuple[Kernel, ...], *inputs: torch.Tensor | None) -> Callable[..., Any]:
-        """Pass ones for a weight that is absent."""
+        """Pass ones for a weight that is absent, and rows of one dim."""
         run = super().bind(kernels)
+        if len(self.normalized_shape) > 1:
+            run = over_rows(run, math.prod(self.normalized_shape))
         x, weight = inputs
         if weight is not None:
             return run
