@@ -80,7 +80,7 @@ def _change(name: str, old: Row | None, new: Row | None, threshold: float) -> Ch
     ratio = after.median_us / before.median_us
     overlap = after.low_us <= before.high_us and before.low_us <= after.high_us
     verdict = "same"
-    if not overlap and abs(ratio - 1) > threshold:
+    if not overlap and round(abs(ratio - 1), 6) > threshold:
         verdict = "slower" if ratio > 1 else "faster"
     return Change(name, old_us, new_us, round(ratio, 4), keys, verdict)
 
