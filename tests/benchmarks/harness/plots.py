@@ -71,7 +71,7 @@ def _draw(axes: Any, rows: Sequence[Row], op: str) -> None:
         ]
         axes.scatter(*zip(*dots, strict=True), s=22, marker=marker, color=color, label=name)
     axes.set_yticks(places, [row.workload for row in rows])
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0, 1.05)
     axes.axvline(1.0, color="#888888", linewidth=0.8)
     axes.set_xlabel("fraction of the measured roofline")
