@@ -140,11 +140,10 @@ def _run_case(
         with machine.clock() as clock:
             times = measure(clock, contest.launches(), plan.effort)
         row = _timed(row, contest, times, results)
-        host = _host(contest, plan, machine) if with_host else None
+        return row, _host(contest, plan, machine) if with_host else None
     except Exception as error:
-        # A case that fails is reported, and the others are run.
-        return msgspec.structs.replace(row, status="failed", detail=described(error)), None
-    return row, host
+        # A case that fails is reported, and the others are run. What it has stays in its row.
+        return msgspec.structs.replace(row, detail=described(error)), None
 
 
 def _timed(row: Row, contest: Contest, times: dict[str, Timing | Failure], results: Results) -> Row:
