@@ -20,7 +20,7 @@ from tileops.ops._signature import (
     workload_inputs,
     workload_params,
 )
-from tileops.ops.catalogue import in_tree_ops, op_class
+from tileops.ops.catalogue import in_tree_ops
 from tileops.ops.op import Op
 from tileops.tensor_spec import TensorSpec
 
@@ -100,10 +100,15 @@ class Case:
         return sum(spec.nbytes for spec in self.call.outputs.values())
 
     def new_op(self) -> Op:
-        """Construct the public op of this case."""
-        kind = op_class(self.entry.name)
+        """Construct the public op of this case.
+
+        Raises:
+            UnknownOpError: No class has the name of the entry.
+        """
+        classes = in_tree_ops()
+        kind = classes.get(self.entry.name)
         if kind is None:
-            raise UnknownOpError(self.entry.name, in_tree_ops())
+            raise UnknownOpError(self.entry.name, classes)
         return kind(**self.params)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tileops.kernels.norm.call_spec import LayerNormCall
 from tileops.manifest import OpEntry, TypedShape, Workload
-from tileops.ops.catalogue import op_class
+from tileops.ops.catalogue import in_tree_ops
 
 __all__ = ["points"]
 
@@ -30,7 +30,7 @@ PER_ROW = frozenset({"weight", "bias"})
 
 def points(entry: OpEntry) -> tuple[Workload, ...]:
     """Return the sweep of an op that normalizes rows, none for another op."""
-    op = op_class(entry.name)
+    op = in_tree_ops().get(entry.name)
     if op is None or all(one.request is not LayerNormCall for one in op.interfaces.values()):
         return ()
     sized = {"normalized_shape"} & {param.name for param in entry.signature.params}
