@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +14,7 @@ import click
 
 from tileops.backend import REGISTRY, LoadFailure
 from tileops.cli._render import Line, write
-from tileops.introspect.diagnosis import Diagnosis, diagnose
+from tileops.introspect.diagnosis import Diagnosis, TargetState, diagnose
 
 SCHEMA = "tileops.doctor/1.0"
 
@@ -37,7 +39,7 @@ def diagnosis_record(diagnosis: Diagnosis) -> dict[str, Any]:
     record = {field.name: getattr(diagnosis, field.name) for field in dataclasses.fields(diagnosis)}
     record["packages"] = dict(diagnosis.packages)
     record["failures"] = [_failure_record(one) for one in diagnosis.failures]
-    for name in ("devices", "backends", "detectors", "caches"):
+    for name in ("devices", "loaded", "backends", "targets", "caches"):
         record[name] = [dataclasses.asdict(one) for one in record[name]]
     return {"schema": SCHEMA, "healthy": diagnosis.healthy, **record}
 
@@ -48,8 +50,15 @@ def _failure_record(failure: LoadFailure) -> dict[str, Any]:
         "value": failure.value,
         "distribution": failure.distribution,
         "error": repr(failure.error),
-        "traceback": failure.traceback,
+        "traceback": _relative(failure.traceback),
     }
+
+
+def _relative(traceback: str) -> str:
+    """Return a traceback whose files are named from the root they are imported from."""
+    for root in sorted({one for one in sys.path if one}, key=len, reverse=True):
+        traceback = traceback.replace(f'File "{root.rstrip(os.sep)}{os.sep}', 'File "')
+    return traceback
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
@@ -61,28 +70,45 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     for device in diagnosis.devices:
         yield _row(device.device, device.problem or f"{device.name}{_facts(device.facts)}")
     yield from _section("backends")
+    yield from _backend_lines(diagnosis)
+    yield from _section("targets")
+    yield _row("default", diagnosis.default_target or "none: the detectors choose")
+    for target in diagnosis.targets:
+        yield _row(target.target, _target_sentence(target), "red" if target.problem else "")
+    yield from _section("caches")
+    for cache in diagnosis.caches:
+        yield _row(cache.path, f"{cache.files} files, {cache.size / 2**20:.1f} MiB, {cache.name}")
+
+
+def _backend_lines(diagnosis: Diagnosis) -> Iterator[Line]:
+    for loaded in diagnosis.loaded:
+        yield _row(
+            loaded.name, f"loaded {loaded.value} ({loaded.distribution or 'no distribution'})"
+        )
+    for failure in diagnosis.failures:
+        owner = failure.distribution or failure.value
+        yield _row(failure.name, f"failed to load ({owner}): {failure.error!r}", "red")
+        for line in _relative(failure.traceback).splitlines():
+            yield ((f"    {line}", "dim"),)
+    if not diagnosis.loaded and not diagnosis.failures:
+        yield _row("none", "no installed package has an entry point in tileops.backends")
     for backend in diagnosis.backends:
         held = [
             *(f"kernel {one}" for one in backend.kernels),
             *(f"builder {one}" for one in backend.builders),
             *(f"detector of {one}" for one in backend.detectors),
+            *(f"device facts of {one}" for one in backend.device_facts),
         ]
-        yield _row(backend.registered_by, "; ".join(held))
-    for failure in diagnosis.failures:
-        owner = failure.distribution or failure.value
-        yield _row(failure.name, f"failed to load ({owner}): {failure.error!r}", "red")
-        for line in failure.traceback.splitlines():
-            yield ((f"    {line}", "dim"),)
-    if not diagnosis.backends and not diagnosis.failures:
-        yield _row("none", "no installed package has an entry point in tileops.backends")
-    yield from _section("targets")
-    yield _row("default", diagnosis.default_target or "none: the detectors choose")
-    for detector in diagnosis.detectors:
-        claims = f"claims {', '.join(detector.claims) or 'no device of this machine'}"
-        yield _row(detector.target, detector.problem or claims, "red" if detector.problem else "")
-    yield from _section("caches")
-    for cache in diagnosis.caches:
-        yield _row(cache.path, f"{cache.files} files, {cache.size / 2**20:.1f} MiB, {cache.name}")
+        yield _row("registered", f"by {backend.registered_by}: {'; '.join(held)}")
+
+
+def _target_sentence(target: TargetState) -> str:
+    serves = f"serves {', '.join(target.ops)}" if target.ops else "serves no op"
+    if target.problem is not None:
+        return f"{serves}; {target.problem}"
+    if target.claims is None:
+        return f"{serves}; selected by name"
+    return f"{serves}; claims {', '.join(target.claims) or 'no device of this machine'}"
 
 
 def _section(title: str) -> Iterator[Line]:
