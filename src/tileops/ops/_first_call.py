@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tileops.backend import check_named_target
 from tileops.errors import ForwardOnlyError, MissingSignatureError
-from tileops.ops._plan import Plan, empty_plan, plan_for
-from tileops.ops._signature import BoundCall, check_results
+from tileops.ops._plan import Plan, empty_plan, returned, with_copies, with_outputs
+from tileops.ops._signature import check_results
 from tileops.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -41,20 +40,19 @@ def first_call(
     call = op.checks.check(inputs, buffers, execution)
     serving = op.serving
     if call.empty:
-        check_named_target(op.registry, call.op, serving.argument)
-        plan = empty_plan(call)
+        plan = empty_plan(call, serving.check_named)
         return plan(*inputs, **buffers), plan
     with serving.fixed(call.device, bool(op.kernel_types)) as choice:
         if choice.target is None:
             run, source = _in_tree(op, inputs)
         else:
-            specs = tuple(None if one is None else TensorSpec.of(one) for one in inputs)
+            specs = tuple(None if s is None else _unstrided(s) for s in call.inputs.values())
             run = serving.kernel(choice.target, call.device, specs, op.params)
             source = f"target {choice.target}"
-        plan = plan_for(call, run, inputs)
-        result = plan(*inputs, **buffers, **execution)
-        _check(call, result, inputs, buffers, source)
-    return result, plan
+        run = with_copies(call, run, inputs)
+        results = run(*inputs, **buffers, **execution)
+        outputs = check_results(call, results, inputs, buffers, source=source)
+    return returned(outputs), with_outputs(call, run, results)
 
 
 def _in_tree(op: Op, inputs: Inputs) -> tuple[Plan, str]:
@@ -66,14 +64,5 @@ def _in_tree(op: Op, inputs: Inputs) -> tuple[Plan, str]:
     return op.bind(kernels, *inputs), ", ".join(type(one).__qualname__ for one in kernels)
 
 
-def _check(
-    call: BoundCall, result: Any, inputs: Inputs, buffers: Mapping[str, Any], source: str
-) -> None:
-    """Check what the kernel returned; inputs given back are the plan's own doing."""
-    if call.aliases:
-        outputs = result if isinstance(result, tuple) else (result,)
-        new = [
-            one for name, one in zip(call.outputs, outputs, strict=True) if name not in call.aliases
-        ]
-        result = None if not new else new[0] if len(new) == 1 else tuple(new)
-    check_results(call, result, inputs, buffers, source=source)
+def _unstrided(spec: TensorSpec) -> TensorSpec:
+    return TensorSpec(spec.shape, spec.dtype, spec.device)

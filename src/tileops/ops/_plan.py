@@ -9,7 +9,15 @@ import torch
 
 from tileops.ops._signature import BoundCall, empty_outputs
 
-__all__ = ["Plan", "empty_plan", "fingerprint", "plan_for", "prepared"]
+__all__ = [
+    "Plan",
+    "empty_plan",
+    "fingerprint",
+    "prepared",
+    "returned",
+    "with_copies",
+    "with_outputs",
+]
 
 ALIGNMENT = 16
 """Bytes that the data of every tensor handed to a kernel starts at a multiple of."""
@@ -58,34 +66,59 @@ def prepared(tensor: torch.Tensor) -> torch.Tensor:
     return dense if dense.data_ptr() % ALIGNMENT == 0 else dense.clone()
 
 
-def plan_for(call: BoundCall, run: Plan, inputs: Sequence[torch.Tensor | None]) -> Plan:
-    """Wrap *run* into the plan of calls like *call*.
+def with_copies(call: BoundCall, run: Plan, inputs: Sequence[torch.Tensor | None]) -> Plan:
+    """Return *run* with the inputs copied first that need it; a written one never is.
 
-    The inputs that need it are copied first; a written one never is, and what is contiguous and
-    aligned now is so in every call with the same fingerprint. Outputs that are a written input
-    given back are added to what *run* returns.
+    What is contiguous and aligned now is so in every call with the same fingerprint.
 
     Args:
         call: The call.
         run: Takes prepared inputs in order, buffers and execution arguments by keyword.
         inputs: The inputs of the call.
     """
-    copied = [
+    places = [
         place
-        for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=True))
+        for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=False))
         if tensor is not None and name not in call.written and prepared(tensor) is not tensor
     ]
-    if copied:
-        run = _on_copies(run, copied)
-    return _giving_back(call, run) if call.aliases else run
+    return _on_copies(run, places) if places else run
 
 
-def empty_plan(call: BoundCall) -> Plan:
-    """Return the plan of a call that writes no element: its outputs, as the signature says."""
+def with_outputs(call: BoundCall, run: Plan, results: Any) -> Plan:
+    """Return *run* with its results in the form that the op returns them.
+
+    An output that is a written input given back is added.
+
+    Args:
+        call: The call.
+        run: Runs calls like it.
+        results: What it returned the first time, checked.
+    """
+    if call.aliases:
+        return _giving_back(call, run)
+    if isinstance(results, list):
+        return lambda *inputs, **keywords: tuple(run(*inputs, **keywords))
+    return run
+
+
+def returned(outputs: Sequence[torch.Tensor]) -> Any:
+    """Return outputs as an op does: nothing, the only one, or a tuple."""
+    if len(outputs) == 1:
+        return outputs[0]
+    return tuple(outputs) or None
+
+
+def empty_plan(call: BoundCall, check: Callable[[], None]) -> Plan:
+    """Return the plan of a call that writes no element: its outputs, as the signature says.
+
+    Args:
+        call: The call.
+        check: Raises when the call cannot be served; run every time.
+    """
 
     def construct(*inputs: Any, **keywords: Any) -> Any:
-        outputs = empty_outputs(call, inputs, keywords)
-        return outputs[0] if len(outputs) == 1 else outputs
+        check()
+        return returned(empty_outputs(call, inputs, keywords))
 
     return construct
 
@@ -108,8 +141,7 @@ def _giving_back(call: BoundCall, run: Plan) -> Plan:
 
     def run_and_give_back(*inputs: Any, **keywords: Any) -> Any:
         results = run(*inputs, **keywords)
-        new = iter(results if isinstance(results, tuple) else (results,))
-        outputs = tuple(next(new) if place is None else inputs[place] for place in sources)
-        return outputs[0] if len(outputs) == 1 else outputs
+        new = iter(results if isinstance(results, tuple | list) else (results,))
+        return returned([next(new) if place is None else inputs[place] for place in sources])
 
     return run_and_give_back

@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
-from tileops.backend import Registry, TargetChoice, choose_target
+from tileops.backend import Registry, TargetChoice, check_named_target, choose_target
 from tileops.errors import TargetKernelError
 from tileops.ops._build_once import BuildOnce
+from tileops.ops._entries import EntryCache
 from tileops.tensor_spec import TensorSpec
 
 __all__ = ["Serving"]
@@ -22,13 +23,15 @@ Specs = tuple[TensorSpec | None, ...]
 class Serving:
     """Which target serves an op instance, and the kernels that the target has built for it."""
 
-    def __init__(self, registry: Registry, op: str, argument: str | None) -> None:
+    def __init__(
+        self, registry: Registry, op: str, argument: str | None, entries: EntryCache
+    ) -> None:
         self._registry = registry
         self._op = op
-        self.argument = argument
+        self._argument = argument
+        self._entries = entries
         self.choice: TargetChoice | None = None
         self.built: BuildOnce[tuple[torch.device, Any], Any] = BuildOnce()
-        self._tuning = False
         self._lock = threading.RLock()
 
     @contextmanager
@@ -46,13 +49,25 @@ class Serving:
             if self.choice is not None:
                 yield self.choice
                 return
-            chosen = choose_target(self._registry, self._op, self.argument, device, holds_kernels)
+            chosen = choose_target(self._registry, self._op, self._argument, device, holds_kernels)
+            before = self._entries.built()
             try:
                 yield chosen
             except BaseException:
-                self._forget()
+                self.choice = None
+                self.built.keep(())
+                self._entries.keep(before)
                 raise
             self.choice = chosen
+
+    def check_named(self) -> None:
+        """Check the name of the target of an op that has fixed none.
+
+        Raises:
+            UnknownTargetError: A target is named that is not registered.
+        """
+        if self.choice is None:
+            check_named_target(self._registry, self._op, self._argument)
 
     def kernel(
         self, target: str, device: torch.device, specs: Specs, params: Mapping[str, Any]
@@ -61,11 +76,18 @@ class Serving:
 
         An error of the builder reaches the caller unchanged, and nothing is kept.
 
+        Args:
+            target: A target with a builder for the op.
+            device: The call's device.
+            specs: A description per input, without strides: calls whose tensors differ in these
+                alone share the kernel.
+            params: The op's parameters.
+
         Raises:
             TargetKernelError: The builder returned nothing that can be called.
         """
         builder = self._registry.builders[self._op, target]
-        key = (device, tuple(None if s is None else (s.dtype, tuple(s.shape)) for s in specs))
+        key = (device, tuple(None if s is None else (s.dtype, s.shape) for s in specs))
 
         def build() -> Any:
             kernel = builder.build_kernel(*specs, **params)
@@ -77,11 +99,4 @@ class Serving:
 
     def tune(self) -> None:
         """Tune what the target has built, and builds from now on."""
-        self._tuning = True
         self.built.tune()
-
-    def _forget(self) -> None:
-        self.choice = None
-        self.built = BuildOnce()
-        if self._tuning:
-            self.built.tune()
