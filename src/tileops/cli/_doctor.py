@@ -68,7 +68,10 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
         yield _row(name, version or "not installed", "" if version else "yellow")
     yield from _section("devices")
     for device in diagnosis.devices:
-        yield _row(device.device, device.problem or f"{device.name}{_facts(device.facts)}")
+        if device.problem is not None:
+            yield _row(device.device, device.problem, "red")
+        else:
+            yield _row(device.device, f"{device.name}{_facts(device.facts)}")
     yield from _section("backends")
     yield from _backend_lines(diagnosis)
     yield from _section("targets")
