@@ -1,6 +1,7 @@
 """Device facts: the catalogue against vendor figures, and the readers of real devices."""
 
 import threading
+import time
 
 import pytest
 import torch
@@ -113,6 +114,7 @@ def test_concurrent_questions_read_once():
 
     def read(device):
         asked.append(device)
+        time.sleep(0.02)
         return DeviceFacts(arch=1)
 
     def ask():

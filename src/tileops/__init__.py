@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tileops.introspect import trace
     from tileops.ops.norm.layer_norm import LayerNormFwdOp
 
 __version__ = "0.1.0"
@@ -16,10 +17,16 @@ _HOMES: dict[str, str] = {
     "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
 }
 
-__all__ = ["LayerNormFwdOp", "__version__"]
+__all__ = ["LayerNormFwdOp", "__version__", "trace"]
+
+
+_MODULES = {"trace": "tileops.introspect.trace"}
+"""Modules that are public under a shorter name."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'tileops' has no attribute {name!r}")
@@ -27,4 +34,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_MODULES})

@@ -24,33 +24,6 @@ WRONG = [
         "no op 'ProbFwdOp'; did you mean ProbeFwdOp",
         id="kernel-op-mistyped",
     ),
-    pytest.param(
-        "register_kernel_type",
-        ("LayerNorm", "x", ProbeKernel),
-        "there is no op 'LayerNorm'",
-        id="kernel-op-unknown-and-nothing-near",
-    ),
-    pytest.param(
-        "register_kernel_type",
-        (ProbeKernel, "x", ProbeKernel),
-        "there is no op <class",
-        id="kernel-op-as-a-class",
-    ),
-    pytest.param(
-        "register_kernel_type", ("ProbeFwdOp", "", ProbeKernel), "key must be a name", id="no-key"
-    ),
-    pytest.param(
-        "register_kernel_type",
-        ("ProbeFwdOp", "x", "ProbeKernel"),
-        "'ProbeKernel' is not a class",
-        id="kernel-no-class",
-    ),
-    pytest.param(
-        "register_kernel_type",
-        ("ProbeFwdOp", "x", lambda call: None),
-        "is not a class",
-        id="kernel-a-function",
-    ),
     pytest.param("register_detector", ("", never), "target must be a name", id="target-empty"),
     pytest.param("register_detector", (None, never), "target must be a name", id="target-none"),
     pytest.param(

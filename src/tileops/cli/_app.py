@@ -15,6 +15,7 @@ from tileops.errors import TileopsError
 
 COMMANDS: dict[str, str] = {
     "explain": "Explain which kernel a call selects, and why the others lose.",
+    "trace": "Record what a program selects; summarise, show and replay recordings.",
     "doctor": "Report versions, devices, backends, targets and caches.",
 }
 """Each subcommand's one-line summary, in the order help lists them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeVar
 
@@ -73,13 +73,12 @@ class BuildOnce(Generic[K, V]):
         if failures:
             raise ExceptionGroup("several kernels could not be tuned", failures)
 
-    def keep(self, keys: Collection[K]) -> None:
-        """Forget every value but those of *keys*; whether values are tuned stays."""
+    def clear(self) -> None:
+        """Forget every value; whether values are tuned stays."""
         for key in list(self._values):
-            if key not in keys:
-                with self._locks[key]:
-                    self._values.pop(key, None)
-                    self._tuned.discard(key)
+            with self._locks[key]:
+                self._values.pop(key, None)
+                self._tuned.discard(key)
 
     def items(self) -> list[tuple[K, V]]:
         """Return every key with its value, in the order they were built."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -62,18 +62,6 @@ class EntryCache:
     def tune(self) -> None:
         """Tune every kernel built so far, and every later one before its first launch."""
         self._built.tune()
-
-    def built(self) -> frozenset[Identity]:
-        """Return what identifies every kernel built so far."""
-        return frozenset(place for place, _ in self._built.items())
-
-    def keep(self, places: Collection[Identity]) -> None:
-        """Forget every kernel but those at *places*."""
-        self._built.keep(places)
-        kept = [kernel for _, kernel in self._built.items()]
-        for call, kernel in list(self._by_call.items()):
-            if not any(kernel is one for one in kept):
-                self._by_call.pop(call, None)
 
     def __iter__(self) -> Iterator[BuiltKernel]:
         for (interface, _, identity, device), kernel in self._built.items():

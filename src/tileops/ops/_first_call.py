@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from tileops.errors import ForwardOnlyError, MissingSignatureError
-from tileops.ops._plan import Plan, empty_plan, returned, with_copies, with_outputs
-from tileops.ops._signature import check_results
+from tileops.ops._observers import Cell, Specialisation, counted, notify, observed
+from tileops.ops._plan import Run, empty_run, returned, with_copies, with_outputs
+from tileops.ops._signature import BoundCall, check_results
 from tileops.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ Inputs = tuple[torch.Tensor | None, ...]
 
 def first_call(
     op: Op, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
-) -> tuple[Any, Plan]:
-    """Check a call, run it, check what came back; return the result and the plan.
+) -> tuple[Any, Run]:
+    """Check a call, run it, check what came back; return the result and what later calls run.
 
     The order is: the checks of the signature, the exit of a call that writes no element, the
     target, the call specs, selection, the entries, the launch.
@@ -38,24 +40,48 @@ def first_call(
     if op.checks is None:
         raise MissingSignatureError(op=type(op).__name__)
     call = op.checks.check(inputs, buffers, execution)
-    serving = op.serving
     if call.empty:
-        plan = empty_plan(call, serving.check_named)
-        return plan(*inputs, **buffers), plan
-    with serving.fixed(call.device, bool(op.kernel_types)) as choice:
-        if choice.target is None:
-            run, source = _in_tree(op, inputs)
-        else:
-            specs = tuple(None if s is None else _unstrided(s) for s in call.inputs.values())
-            run = serving.kernel(choice.target, call.device, specs, op.params)
-            source = f"target {choice.target}"
+        nothing = empty_run(call, op.serving.check_named)
+        return nothing(*inputs, **buffers), nothing
+    with op.serving.fixed(call.device, bool(op.kernel_types)) as choice:
+        run, source = _observed(op, call, choice.target, inputs)
         run = with_copies(call, run, inputs)
         results = run(*inputs, **buffers, **execution)
         outputs = check_results(call, results, inputs, buffers, source=source)
     return returned(outputs), with_outputs(call, run, results)
 
 
-def _in_tree(op: Op, inputs: Inputs) -> tuple[Plan, str]:
+def _observed(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:
+    """Find what serves a call, telling observers of it where there are any."""
+    if not observed():
+        return _serve(op, call, target, inputs)
+    begin = time.perf_counter()
+    error: Exception | None = None
+    cell = Cell()
+    try:
+        run, source = _serve(op, call, target, inputs)
+        return counted(run, cell), source
+    except Exception as raised:
+        error = raised
+        raise
+    finally:
+        seconds = time.perf_counter() - begin
+        requests = () if target is not None else op.requests(*inputs)
+        selections = tuple(op.explain(interface, spec) for interface, spec in requests)
+        kind = type(op)
+        notify(
+            Specialisation(kind.__name__, kind.__module__, target, selections, seconds, error, cell)
+        )
+
+
+def _serve(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:
+    if target is None:
+        return _in_tree(op, inputs)
+    specs = tuple(None if one is None else _unstrided(one) for one in call.inputs.values())
+    return op.serving.kernel(target, call.device, specs, op.params), f"target {target}"
+
+
+def _in_tree(op: Op, inputs: Inputs) -> tuple[Run, str]:
     if torch.is_grad_enabled():
         for name, one in zip(op.input_names, inputs, strict=False):
             if one is not None and one.requires_grad:

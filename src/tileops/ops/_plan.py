@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from tileops.ops._recognise import ALIGNMENT, Recognise
 from tileops.ops._signature import BoundCall, empty_outputs
 
 __all__ = [
     "Plan",
-    "empty_plan",
+    "Run",
+    "empty_run",
     "fingerprint",
     "prepared",
     "returned",
@@ -19,10 +22,22 @@ __all__ = [
     "with_outputs",
 ]
 
-ALIGNMENT = 16
-"""Bytes that the data of every tensor handed to a kernel starts at a multiple of."""
+Run = Callable[..., Any]
 
-Plan = Callable[..., Any]
+
+@dataclass(slots=True)
+class Plan:
+    """What calls of one kind run.
+
+    Attributes:
+        run: Takes the inputs in order, buffers and execution arguments by keyword.
+        found: How often the plan was found by its fingerprint.
+        recognise: Recognises such calls without a fingerprint; made when calls repeat.
+    """
+
+    run: Run
+    found: int = 0
+    recognise: Recognise | None = None
 
 
 def fingerprint(
@@ -66,7 +81,7 @@ def prepared(tensor: torch.Tensor) -> torch.Tensor:
     return dense if dense.data_ptr() % ALIGNMENT == 0 else dense.clone()
 
 
-def with_copies(call: BoundCall, run: Plan, inputs: Sequence[torch.Tensor | None]) -> Plan:
+def with_copies(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]) -> Run:
     """Return *run* with the inputs copied first that need it; a written one never is.
 
     What is contiguous and aligned now is so in every call with the same fingerprint.
@@ -84,7 +99,7 @@ def with_copies(call: BoundCall, run: Plan, inputs: Sequence[torch.Tensor | None
     return _on_copies(run, places) if places else run
 
 
-def with_outputs(call: BoundCall, run: Plan, results: Any) -> Plan:
+def with_outputs(call: BoundCall, run: Run, results: Any) -> Run:
     """Return *run* with its results in the form that the op returns them.
 
     An output that is a written input given back is added.
@@ -108,8 +123,8 @@ def returned(outputs: Sequence[torch.Tensor]) -> Any:
     return tuple(outputs) or None
 
 
-def empty_plan(call: BoundCall, check: Callable[[], None]) -> Plan:
-    """Return the plan of a call that writes no element: its outputs, as the signature says.
+def empty_run(call: BoundCall, check: Callable[[], None]) -> Run:
+    """Return what a call that writes no element runs: its outputs, as the signature says.
 
     Args:
         call: The call.
@@ -123,7 +138,7 @@ def empty_plan(call: BoundCall, check: Callable[[], None]) -> Plan:
     return construct
 
 
-def _on_copies(run: Plan, places: Sequence[int]) -> Plan:
+def _on_copies(run: Run, places: Sequence[int]) -> Run:
     def run_on_copies(*inputs: Any, **keywords: Any) -> Any:
         arguments = list(inputs)
         for place in places:
@@ -133,7 +148,7 @@ def _on_copies(run: Plan, places: Sequence[int]) -> Plan:
     return run_on_copies
 
 
-def _giving_back(call: BoundCall, run: Plan) -> Plan:
+def _giving_back(call: BoundCall, run: Run) -> Run:
     names = list(call.inputs)
     sources = [
         names.index(call.aliases[name]) if name in call.aliases else None for name in call.outputs

@@ -12,7 +12,6 @@ import torch
 from tileops.backend import Registry, TargetChoice, check_named_target, choose_target
 from tileops.errors import TargetKernelError
 from tileops.ops._build_once import BuildOnce
-from tileops.ops._entries import EntryCache
 from tileops.tensor_spec import TensorSpec
 
 __all__ = ["Serving"]
@@ -23,13 +22,10 @@ Specs = tuple[TensorSpec | None, ...]
 class Serving:
     """Which target serves an op instance, and the kernels that the target has built for it."""
 
-    def __init__(
-        self, registry: Registry, op: str, argument: str | None, entries: EntryCache
-    ) -> None:
+    def __init__(self, registry: Registry, op: str, argument: str | None) -> None:
         self._registry = registry
         self._op = op
         self._argument = argument
-        self._entries = entries
         self.choice: TargetChoice | None = None
         self.built: BuildOnce[tuple[torch.device, Any], Any] = BuildOnce()
         self._lock = threading.RLock()
@@ -38,8 +34,9 @@ class Serving:
     def fixed(self, device: torch.device, holds_kernels: bool) -> Iterator[TargetChoice]:
         """Yield the op's target, choosing it for *device* when no call has fixed it yet.
 
-        The call that fixes it runs inside; when it fails, the choice and everything built under
-        it are undone, and the next call chooses again. Calls that find it fixed run in parallel.
+        The call that fixes it runs inside; when it fails, the choice and what the target has
+        built are undone, and the next call chooses again. Calls that find it fixed run in
+        parallel.
         """
         choice = self.choice
         if choice is not None:
@@ -50,13 +47,11 @@ class Serving:
                 yield self.choice
                 return
             chosen = choose_target(self._registry, self._op, self._argument, device, holds_kernels)
-            before = self._entries.built()
             try:
                 yield chosen
             except BaseException:
                 self.choice = None
-                self.built.keep(())
-                self._entries.keep(before)
+                self.built.clear()
                 raise
             self.choice = chosen
 

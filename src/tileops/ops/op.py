@@ -16,7 +16,9 @@ from tileops.kernels.kernel import Kernel
 from tileops.manifest import Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
 from tileops.ops._first_call import first_call
-from tileops.ops._plan import Plan, fingerprint
+from tileops.ops._observers import join
+from tileops.ops._plan import Plan, Run, fingerprint
+from tileops.ops._recognise import Recognise, nothing, recogniser
 from tileops.ops._serving import Serving
 from tileops.ops._signature import CallChecks
 from tileops.ops._tables import tables_of
@@ -28,6 +30,10 @@ Request = tuple[str, CallSpec]
 """A kernel request: the interface's key in the op, and the call spec."""
 
 _NONE: Mapping[str, Any] = {}
+
+
+def _unreachable(*inputs: Any) -> Any:
+    raise AssertionError("no call is recognised before a plan is")
 
 
 class Op:
@@ -63,8 +69,10 @@ class Op:
         self.params: Mapping[str, Any] = params if self.checks is None else self.checks.params
         self._tables = self.selection_tables()
         self._entries = EntryCache()
-        self.serving = Serving(self.registry, name, target, self._entries)
+        self.serving = Serving(self.registry, name, target)
         self._plans: dict[Any, Plan] = {}
+        self._recent: tuple[Recognise, Run] = (nothing, _unreachable)
+        join(self)
 
     @classmethod
     def signature(cls) -> Signature | None:
@@ -163,6 +171,11 @@ class Op:
         kernels += [kernel for _, kernel in self.serving.built.items()]
         return tuple(getattr(kernel, "config", None) for kernel in kernels)
 
+    def forget_plans(self) -> None:
+        """Let the next call of every kind take the slow path again; built kernels are kept."""
+        self._plans = {}
+        self._recent = (nothing, _unreachable)
+
     @property
     def input_names(self) -> tuple[str, ...]:
         """The names of the inputs, in the order of the call."""
@@ -221,9 +234,15 @@ class Op:
             buffers = {name: one for name, one in buffers.items() if one is not None}
         key = fingerprint(inputs, buffers, execution)
         plan = None if key is None else self._plans.get(key)
-        if plan is not None:
-            return plan(*inputs, **buffers, **execution)
-        result, plan = first_call(self, inputs, buffers, execution)
-        if key is not None:
-            self._plans[key] = plan
-        return result
+        if plan is None:
+            result, run = first_call(self, inputs, buffers, execution)
+            if key is not None:
+                self._plans[key] = Plan(run)
+            return result
+        plan.found += 1
+        # A shape that comes once or twice is not worth what a recogniser costs to make.
+        if plan.found > 1 and not buffers and not execution:
+            if plan.recognise is None:
+                plan.recognise = recogniser(inputs)
+            self._recent = (plan.recognise, plan.run)
+        return plan.run(*inputs, **buffers, **execution)

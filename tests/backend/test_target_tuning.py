@@ -1,29 +1,12 @@
-"""request_tune and config: on in-tree kernels, on a target's kernels, and when tuning fails."""
+"""Tuned mode of an op that a target serves: the optional members request_tune and config."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from probe import Builder, ProbeKernel, probe_op
+from probe import Builder, probe_op
 
 X, Y = torch.ones(2), torch.ones(3)
-
-
-class TunableKernel(ProbeKernel):
-    """Counts its tunings and launches in the order they happen."""
-
-    def __init__(self, call):
-        super().__init__(call)
-        self.config = "default"
-        self.events = []
-
-    def request_tune(self):
-        self.events.append("tune")
-        self.config = "tuned"
-
-    def forward(self, x, bias, *, out=None, splits=None):
-        self.events.append("launch")
-        return x * self.factor
 
 
 class TunableTarget:
@@ -46,13 +29,6 @@ class TunableTarget:
 
 
 @pytest.fixture
-def in_tree(registry):
-    """An op whose own kernel has tuning candidates."""
-    op = probe_op(registry)
-    return type("ProbeFwdOp", (op,), {"kernel_types": {"probe": TunableKernel}})
-
-
-@pytest.fixture
 def target(registry):
     """An op served by a target, and the kernels it has built."""
     built = []
@@ -65,60 +41,51 @@ def target(registry):
     return probe_op(registry)(target="acme"), built
 
 
-def test_without_a_request_nothing_is_tuned(in_tree, target):
+def test_without_a_request_nothing_is_tuned(target):
     """A call runs the configuration a kernel was built with."""
-    op = in_tree()
-    op(X)
-    assert op.kernel_config() == ("default",)
     op, built = target
     op(X)
     assert op.kernel_config() == ("default",)
     assert built[0].events == ["launch"]
 
 
-def test_kernels_built_already_are_tuned_at_once(in_tree, target):
+def test_kernels_built_already_are_tuned_at_once(target):
     """The request tunes what is there."""
-    op = in_tree()
+    op, built = target
     op(X)
     op(Y)
     op.request_tune()
     assert op.kernel_config() == ("tuned", "tuned")
+    assert [one.events for one in built] == [["launch", "tune"]] * 2
+
+
+def test_later_kernels_are_tuned_before_their_first_launch(target):
+    """The mode of the op holds for every kernel it builds from then on."""
     op, built = target
-    op(X)
-    op.request_tune()
-    assert op.kernel_config() == ("tuned",)
-    assert built[0].events == ["launch", "tune"]
-
-
-def test_later_kernels_are_tuned_before_their_first_launch(in_tree, target):
-    """The mode of the op holds for every entry it builds from then on."""
-    op = in_tree()
-    op.request_tune()
-    op(X)
-    (built,) = op.iter_kernels()
-    assert built.kernel.events == ["tune", "launch"]
-    op, kernels = target
     op.request_tune()
     op(X)
     op(Y)
-    assert [one.events for one in kernels] == [["tune", "launch"]] * 2
+    assert [one.events for one in built] == [["tune", "launch"]] * 2
 
 
-def test_tuning_is_idempotent(in_tree, target):
+def test_tuning_is_idempotent(target):
     """A kernel is tuned once, however often it is asked for."""
-    op = in_tree()
-    op.request_tune()
+    op, built = target
+    op(X)
+    for _ in range(2):
+        op.request_tune()
+        op(X)
+    assert built[0].events == ["launch", "tune", "launch", "launch"]
+
+
+def test_tuning_moves_no_call_to_another_target(target):
+    """The op keeps its target and its kernels."""
+    op, built = target
     op(X)
     op.request_tune()
     op(X)
-    (built,) = op.iter_kernels()
-    assert built.kernel.events == ["tune", "launch", "launch"]
-    op, kernels = target
-    op(X)
-    op.request_tune()
-    op.request_tune()
-    op(X)
-    assert kernels[0].events == ["launch", "tune", "launch"]
+    assert op.serving_target == "acme"
+    assert len(built) == 1
 
 
 def test_kernels_without_the_optional_members(registry):
