@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 import click
 
 from tileops.backend import REGISTRY, LoadFailure
-from tileops.cli._render import Line, write
+from tileops.cli._render import Line, without_roots, write
 from tileops.introspect.diagnosis import Diagnosis, TargetState, diagnose
 
 SCHEMA = "tileops.doctor/1.0"
@@ -49,16 +47,9 @@ def _failure_record(failure: LoadFailure) -> dict[str, Any]:
         "name": failure.name,
         "value": failure.value,
         "distribution": failure.distribution,
-        "error": repr(failure.error),
-        "traceback": _relative(failure.traceback),
+        "error": without_roots(repr(failure.error)),
+        "traceback": without_roots(failure.traceback),
     }
-
-
-def _relative(traceback: str) -> str:
-    """Return a traceback whose files are named from the root they are imported from."""
-    for root in sorted({one for one in sys.path if one}, key=len, reverse=True):
-        traceback = traceback.replace(f'File "{root.rstrip(os.sep)}{os.sep}', 'File "')
-    return traceback
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
@@ -90,8 +81,10 @@ def _backend_lines(diagnosis: Diagnosis) -> Iterator[Line]:
         )
     for failure in diagnosis.failures:
         owner = failure.distribution or failure.value
-        yield _row(failure.name, f"failed to load ({owner}): {failure.error!r}", "red")
-        for line in _relative(failure.traceback).splitlines():
+        yield _row(
+            failure.name, f"failed to load ({owner}): {without_roots(repr(failure.error))}", "red"
+        )
+        for line in without_roots(failure.traceback).splitlines():
             yield ((f"    {line}", "dim"),)
     if not diagnosis.loaded and not diagnosis.failures:
         yield _row("none", "no installed package has an entry point in tileops.backends")
