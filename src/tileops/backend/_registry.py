@@ -163,6 +163,19 @@ class Registry:
         """Return the targets that have a builder for an op, sorted."""
         return tuple(sorted(target for name, target in list(self.builders) if name == op))
 
+    def snapshot(self) -> Any:
+        """Return what is registered now, for `restore`: tests of backends start from it again."""
+        tables = tuple(dict(table) for table in self.tables)
+        return tables, self.default_target, self.readers.snapshot()
+
+    def restore(self, state: Any) -> None:
+        """Return to what was registered at a snapshot."""
+        tables, self.default_target, readers = state
+        for table, kept in zip(self.tables, tables, strict=True):
+            table.clear()
+            table.update(kept)
+        self.readers.restore(readers)
+
     def _origin(self) -> Origin:
         if self.journal.origin is not None:
             return self.journal.origin
