@@ -7,6 +7,7 @@ import torch
 from probe import AccumulateFwdOp, Builder, ProbeFwdInterface, probe_op, with_registry
 
 from tileops.backend import TensorSpec
+from tileops.ops._serving import Serving
 from tileops.ops._signature import ResultError, SignatureError
 
 CPU = torch.device("cpu")
@@ -64,6 +65,18 @@ def test_caching(registry, builder, calls, builds):
         torch.testing.assert_close(op(*inputs), expected)
     assert len(builder.built) == builds
     assert len(op.kernel_config()) == builds
+
+
+def test_kernels_are_kept_per_device(registry, builder):
+    """The same inputs on another device are another kernel."""
+    serving = Serving(registry, "ProbeFwdOp", "acme")
+    params = {"factor": 2.0, "label": None}
+    for _ in range(2):
+        for name in ("cpu", "xpu:0", "xpu:1"):
+            device = torch.device(name)
+            specs = (TensorSpec((2, 4), torch.float32, device), None)
+            serving.kernel("acme", device, specs, params)
+    assert [str(x.device) for x, _, _ in builder.built] == ["cpu", "xpu:0", "xpu:1"]
 
 
 def test_two_instances_share_no_kernels(registry, builder):
