@@ -40,8 +40,8 @@ class ProbeFwdInterface(KernelInterface):
     ) -> torch.Tensor: ...
 
 
-class ProbeKernel(Kernel, ProbeFwdInterface):
-    """Serves rows of two elements and more; its configuration is the splits of the last call."""
+class ScalingKernel(Kernel, ProbeFwdInterface):
+    """Its configuration is the splits of the last call."""
 
     devices = frozenset({"cpu"})
 
@@ -49,24 +49,32 @@ class ProbeKernel(Kernel, ProbeFwdInterface):
         super().__init__()
         self.factor = call.factor
 
-    @classmethod
-    def refusal(cls, call):
-        return None if call.n > 1 else f"serves rows of two elements or more, got {call.n}"
-
     def forward(self, x, bias, *, out=None, splits=None):
         self.config = {"splits": splits}
         y = x * self.factor + (0 if bias is None else bias)
         return y if out is None else out.copy_(y)
 
 
-class ShiftingKernel(ProbeKernel):
+class ProbeKernel(ScalingKernel):
+    """Serves rows of two elements and more."""
+
+    @classmethod
+    def refusal(cls, call):
+        if call.n < 2:
+            return f"serves rows of two elements or more, got {call.n}"
+        return super().refusal(call)
+
+
+class ShiftingKernel(ScalingKernel):
     """An added implementation, told by the 1000 it adds, which serves rows of at most 4."""
 
     preferred_over = frozenset({"probe"})
 
     @classmethod
     def refusal(cls, call):
-        return None if call.n <= 4 else f"serves rows of at most 4, got {call.n}"
+        if call.n > 4:
+            return f"serves rows of at most 4, got {call.n}"
+        return super().refusal(call)
 
     def forward(self, x, bias, *, out=None, splits=None):
         return super().forward(x, bias, out=out, splits=splits) + 1000
