@@ -76,11 +76,10 @@ def require_torch() -> None:
 
 
 @contextmanager
-def stdout_kept_clean() -> Iterator[None]:
-    """Keep stdout for the answer while code of others runs.
+def warnings_on_stderr() -> Iterator[None]:
+    """Show warnings, of backends that fail to load above all, as one line each on stderr.
 
-    What imported modules, detectors and refusals print goes to stderr, and so do warnings, of
-    backends that fail to load above all, one line each.
+    What imported modules, detectors and refusals print goes there too: stdout is the answer's.
     """
     with redirect_stdout(sys.stderr), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
