@@ -11,7 +11,7 @@ from tileops.cli._explain_json import explanation_record
 from tileops.cli._explain_md import explanation_markdown
 from tileops.cli._explain_text import explanation_lines
 from tileops.cli._failure import LoadFailure, unknown
-from tileops.cli._imports import import_modules, load_op, warnings_on_stderr
+from tileops.cli._imports import import_modules, load_op, stdout_kept_clean
 from tileops.cli._index import OpRow
 from tileops.cli._places import DeviceOptions, read_places
 from tileops.cli._question import (
@@ -40,7 +40,7 @@ def ask(
         UsageFailure: A name or a value is wrong.
         LoadFailure: The op, a module or a backend cannot be loaded.
     """
-    with warnings_on_stderr():
+    with stdout_kept_clean():
         op = load_op(row)
         import_modules(modules)
         places = read_places(options)

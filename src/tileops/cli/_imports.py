@@ -76,10 +76,11 @@ def require_torch() -> None:
 
 
 @contextmanager
-def warnings_on_stderr() -> Iterator[None]:
-    """Show warnings, of backends that fail to load above all, as one line each on stderr.
+def stdout_kept_clean() -> Iterator[None]:
+    """Keep stdout for the answer while code of others runs.
 
-    What imported modules, detectors and refusals print goes there too: stdout is the answer's.
+    What imported modules, detectors and refusals print goes to stderr, and so do warnings, of
+    backends that fail to load above all, one line each.
     """
     with redirect_stdout(sys.stderr), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
