@@ -6,7 +6,7 @@ import pytest
 import torch
 from counted import CountedMachine
 from harness.case import Case
-from harness.contest import COPY, Contest, OURS
+from harness.contest import COPY, OURS, Contest
 from harness.inputs import input_sets
 from harness.peers import Family
 from harness.precompile import tasks_of
