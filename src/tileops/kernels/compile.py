@@ -5,6 +5,7 @@ TileLang is imported by the calls, never with this module.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -48,6 +49,8 @@ def bare_function(program: Any, arch: int) -> Callable[..., None]:
     The function takes the program's arguments and launches on the current stream of its first
     tensor's device. It skips TileLang's wrappers, which cost more than a launch.
     """
+    # TileLang announces every compilation on stderr unless told otherwise.
+    os.environ.setdefault("TILELANG_PRINT_ON_COMPILATION", "0")
     import tilelang
 
     kernel = tilelang.compile(program, target=_target(arch), pass_configs=_PASSES)
