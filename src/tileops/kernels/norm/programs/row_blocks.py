@@ -1,8 +1,11 @@
 """What the programs of the row norms share: bringing rows in, their statistics, writing rows out.
 
-A thread's vectors of a row lie ``width`` lanes apart, so that a warp's accesses are contiguous. A
-thread only ever reads back what it brought in itself; partial statistics are all that threads
-exchange, once, through one barrier of the block or of the cluster.
+A thread's vectors of a row lie one turn of all lanes apart, so that a warp's accesses are
+contiguous. A thread reads back only what it brought in itself, without a barrier; partial
+statistics are all that threads exchange, through one barrier of the block or of the cluster.
+
+The functions here build the program while TileLang traces it: a macro becomes code, a plain
+function returns an expression or a loop, and ``s`` names what `place` made for the thread.
 """
 
 from types import SimpleNamespace
