@@ -205,7 +205,7 @@ def row_blocks(T, n, dtype, layout, tensors):
                     if holds(s, k):
                         for i in T.vectorized(V):
                             s.factors[which, k * V + i] = s.weights[which][at(s, k) + i]
-        elif copies and factors:
+        elif copies and factors:  # noqa: SIM102 - settled while the program is built, the next is not
             # The first rows find the factors in memory, in the last pass, when nothing hides the
             # wait; later rows find them in the cache, and asking again would cost them a slot.
             if s.row < first_rows:
