@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from tileops.lint.facts import Site, Value
 from tileops.lint.index import Module, Project
 
-__all__ = ["PARAMETERS", "argument", "distribution", "in_tests", "registrations", "text"]
+__all__ = ["PARAMETERS", "argument", "distribution", "in_tests", "origin", "registrations", "text"]
 
 PARAMETERS = {
     "register_detector": ("target", "detect"),
@@ -45,6 +45,11 @@ def distribution(project: Project, module: Module) -> str:
         if str(folder / "pyproject.toml") in project.files:
             return str(folder)
     return "."
+
+
+def origin(project: Project, module: Module) -> str:
+    """Name what a module's registrations are loaded with: its distribution, or itself in tests."""
+    return module.name if in_tests(module) else distribution(project, module)
 
 
 def in_tests(module: Module) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tileops.findings import Severity
 from tileops.lint._case import Invalid, Valid
-from tileops.lint._registrations import distribution
+from tileops.lint._registrations import origin
 from tileops.lint._rule import Report, Rule
 from tileops.lint.index import Entry, OpTable, Project
 
@@ -39,7 +39,8 @@ class RegisterDuplicateKey(Rule):
 
     Limits:
         Only registrations at the top of a module count: those under a condition, and in functions
-        such as tests, may exclude each other. Two distributions are never compared.
+        such as tests, may exclude each other. Two distributions, or two modules of tests, are never
+        compared.
     """
 
     id = "register-duplicate-key"
@@ -142,7 +143,7 @@ class RegisterDuplicateKey(Rule):
         for entry in table.registered:
             if entry.key is None or entry.site is None or entry.site.call.span[1]:
                 continue
-            where = (distribution(project, entry.stated_key.module), entry.key)
+            where = (origin(project, entry.stated_key.module), entry.key)
             taken = ""
             if entry.key in own:
                 holder = own[entry.key].target
