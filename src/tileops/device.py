@@ -20,6 +20,7 @@ __all__ = [
     "FactReaders",
     "board_named",
     "current_device",
+    "current_facts",
     "facts_of",
     "first_board_of",
 ]
@@ -115,7 +116,7 @@ class FactReaders:
         if device_type in self._readers:
             raise DeviceFactsError(
                 device=device_type,
-                problem=f"{self._readers[device_type]!r} is registered for it already",
+                problem=f"{_named(self._readers[device_type])} is registered for it already",
             )
         if not callable(reader):
             raise DeviceFactsError(device=device_type, problem=f"{reader!r} is not callable")
@@ -152,12 +153,12 @@ class FactReaders:
             facts: object = reader(device)
         except Exception as error:
             raise DeviceFactsError(
-                device=str(device), problem=f"its reader {reader!r} raised {error!r}"
+                device=str(device), problem=f"its reader {_named(reader)} raised {error!r}"
             ) from error
         if not isinstance(facts, DeviceFacts):
             raise DeviceFactsError(
                 device=str(device),
-                problem=f"its reader {reader!r} returned {facts!r} instead of DeviceFacts",
+                problem=f"its reader {_named(reader)} returned {facts!r} instead of DeviceFacts",
             )
         return facts
 
@@ -179,6 +180,12 @@ class FactReaders:
         return tuple(sorted({"cuda", *self._readers}))
 
 
+def _named(reader: Callable[..., Any]) -> str:
+    """Name a reader the same way in every process, which its repr does not."""
+    name = getattr(reader, "__qualname__", None)
+    return repr(reader) if name is None else f"{reader.__module__}.{name}"
+
+
 READERS = FactReaders()
 """The readers that call specs ask."""
 
@@ -196,6 +203,18 @@ def current_device() -> torch.device | None:
     if accelerator is None:
         return None
     return torch.device(accelerator.type, torch.accelerator.current_device_index())
+
+
+def current_facts() -> DeviceFacts:
+    """Return the facts of the accelerator's current device, for which a kernel is being built.
+
+    Raises:
+        DeviceFactsError: The machine has no accelerator.
+    """
+    device = current_device()
+    if device is None:
+        raise DeviceFactsError(device="the current device", problem="there is no accelerator")
+    return facts_of(device)
 
 
 def _read_cuda(device: torch.device) -> DeviceFacts:
