@@ -114,11 +114,11 @@ class BuildIdentityHasTensor(BodyRule):
             "class AKernel(Kernel):\n"
             '    @classmethod\n    def best(cls, call) -> "AKernel": ...\n\n'
             "    @classmethod\n    def entry_for(cls, call):\n"
-            "        return ([|cls.best(call)|], [|lambda: 1|], [|(n for n in call.shape)|]), cls\n",
+            "        return ([|cls.best(call)|], [|lambda: 1|], [|(n for n in call.k)|]), cls\n",
             tuple(
                 f"the build identity of AKernel holds {text}, an object that equals only itself, "
                 "so every call builds again; hold the facts the build depends on"
-                for text in ("cls.best(call)", "lambda: 1", "(n for n in call.shape)")
+                for text in ("cls.best(call)", "lambda: 1", "(n for n in call.k)")
             ),
         ),
         Invalid(
@@ -184,7 +184,7 @@ _TENSOR = "a tensor, which does not compare as a key"
 _OBJECT = "an object that equals only itself, so every call builds again"
 
 
-def _what(project: Project, owner: ClassNode, why: str, name: str) -> str:  # noqa: PLR0911
+def _what(project: Project, owner: ClassNode, why: str, name: str) -> str:
     """Return what a part of an identity certainly is, "" when that is not known."""
     match why:
         case "address":
