@@ -164,8 +164,9 @@ class ForwardSignature(Rule):
         problem = problem or _problem(given, expected)
         if problem:
             message = (
-                f"{node.name}.forward{parameters(given)} {problem}, so it cannot be called with the "
-                f"arguments of {interface.name}.forward{parameters(expected)}; take its parameters"
+                f"{node.name}.forward{parameters(given)} {problem}, so it cannot be called with "
+                f"the arguments of {interface.name}.forward{parameters(expected)}; take its "
+                "parameters"
             )
             span = found.method.name_span if found.owner is node else node.facts.name_span
             yield self.report(node.module, span, message, symbol=f"{node.name}.forward")
