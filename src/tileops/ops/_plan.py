@@ -1,26 +1,18 @@
-"""Plans: the functions that later calls of the same kind run, and how calls are told apart."""
+"""Plans: the functions that later calls of the same kind run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from tileops.ops._recognise import ALIGNMENT, Recognise
+from tileops.kernels.alignment import MISALIGNED, aligned, like, takes_any_address
+from tileops.ops._recognise import Recognise
 from tileops.ops._signature import BoundCall, empty_outputs
 
-__all__ = [
-    "Plan",
-    "Run",
-    "empty_run",
-    "fingerprint",
-    "prepared",
-    "returned",
-    "with_copies",
-    "with_outputs",
-]
+__all__ = ["Plan", "Run", "empty_run", "on_prepared", "returned", "with_outputs"]
 
 Run = Callable[..., Any]
 
@@ -31,60 +23,22 @@ class Plan:
 
     Attributes:
         run: Takes the inputs in order, buffers and execution arguments by keyword.
+        count: The number of inputs passed.
         found: How often the plan was found by its fingerprint.
         recognise: Recognises such calls without a fingerprint; made when calls repeat.
     """
 
     run: Run
+    count: int
     found: int = 0
     recognise: Recognise | None = None
 
 
-def fingerprint(
-    inputs: Sequence[Any], buffers: Mapping[str, Any], execution: Mapping[str, Any]
-) -> tuple[Any, ...] | None:
-    """Return everything about a call that a check, a call spec or a plan reads.
-
-    Two calls with equal fingerprints run the same plan. None means that something is no tensor
-    or cannot be hashed, which only the slow path can explain.
-    """
-    try:
-        key = (
-            torch.is_grad_enabled(),
-            *[_facts(one) for one in inputs],
-            *[(name, _facts(one)) for name, one in buffers.items()],
-            *[(name, type(value), value) for name, value in execution.items()],
-        )
-        hash(key)
-    except (AttributeError, TypeError, RuntimeError):
-        return None
-    return key
-
-
-def _facts(tensor: Any) -> tuple[Any, ...] | None:
-    if tensor is None:
-        return None
-    return (
-        type(tensor),
-        tensor.shape,
-        tensor.stride(),
-        tensor.dtype,
-        tensor.device,
-        tensor.data_ptr() % ALIGNMENT,
-        tensor.requires_grad,
-    )
-
-
-def prepared(tensor: torch.Tensor) -> torch.Tensor:
-    """Return *tensor*, or a copy where it is not contiguous or its data is not aligned."""
-    dense = tensor.contiguous()
-    return dense if dense.data_ptr() % ALIGNMENT == 0 else dense.clone()
-
-
-def with_copies(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]) -> Run:
+def on_prepared(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]) -> Run:
     """Return *run* with the inputs copied first that need it; a written one never is.
 
-    What is contiguous and aligned now is so in every call with the same fingerprint.
+    Which inputs must be made dense is the same in every call with the same fingerprint; which are
+    misaligned is looked at in each.
 
     Args:
         call: The call.
@@ -94,9 +48,13 @@ def with_copies(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]
     places = [
         place
         for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=False))
-        if tensor is not None and name not in call.written and prepared(tensor) is not tensor
+        if tensor is not None and name not in call.written
     ]
-    return _on_copies(run, places) if places else run
+    if not takes_any_address(run):
+        plain = len(places) == len(inputs) and not call.buffers and not call.execution
+        run = (_aligned_plain if plain else _aligned)(run, places)
+    sparse = [place for place in places if _must_be_made_dense(inputs[place])]
+    return _on_dense(run, sparse) if sparse else run
 
 
 def with_outputs(call: BoundCall, run: Run, results: Any) -> Run:
@@ -138,14 +96,64 @@ def empty_run(call: BoundCall, check: Callable[[], None]) -> Run:
     return construct
 
 
-def _on_copies(run: Run, places: Sequence[int]) -> Run:
-    def run_on_copies(*inputs: Any, **keywords: Any) -> Any:
+def _must_be_made_dense(tensor: torch.Tensor | None) -> bool:
+    # A view that negates or conjugates does so when it is read through torch alone.
+    return tensor is not None and (
+        not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj()
+    )
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().resolve_conj().resolve_neg()
+
+
+def _on_dense(run: Run, places: Sequence[int]) -> Run:
+    def run_on_dense(*inputs: Any, **keywords: Any) -> Any:
         arguments = list(inputs)
         for place in places:
-            arguments[place] = prepared(arguments[place])
+            arguments[place] = _dense(arguments[place])
         return run(*arguments, **keywords)
 
-    return run_on_copies
+    return like(run, run_on_dense)
+
+
+def _aligned(run: Run, places: Sequence[int]) -> Run:
+    def run_on_aligned(*inputs: Any, **keywords: Any) -> Any:
+        arguments = list(inputs)
+        for place in places:
+            arguments[place] = aligned(arguments[place])
+        return run(*arguments, **keywords)
+
+    return run_on_aligned
+
+
+def _aligned_plain(run: Run, places: Sequence[int]) -> Run:
+    """Do the same where every input is given and may be copied, and no keyword is passed.
+
+    A loop over the inputs costs several times what reading their addresses does.
+    """
+    match len(places):
+        case 1:
+            return lambda a: run(aligned(a))
+        case 2:
+            return lambda a, b: (
+                run(aligned(a), aligned(b))
+                if (a.data_ptr() | b.data_ptr()) & MISALIGNED
+                else run(a, b)
+            )
+        case 3:
+            return lambda a, b, c: (
+                run(aligned(a), aligned(b), aligned(c))
+                if (a.data_ptr() | b.data_ptr() | c.data_ptr()) & MISALIGNED
+                else run(a, b, c)
+            )
+        case 4:
+            return lambda a, b, c, d: (
+                run(aligned(a), aligned(b), aligned(c), aligned(d))
+                if (a.data_ptr() | b.data_ptr() | c.data_ptr() | d.data_ptr()) & MISALIGNED
+                else run(a, b, c, d)
+            )
+    return _aligned(run, places)
 
 
 def _giving_back(call: BoundCall, run: Run) -> Run:
