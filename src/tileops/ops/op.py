@@ -218,11 +218,13 @@ class Op:
     ) -> Any:
         """Run a call: by its plan if one like it ran before, else from the beginning."""
         key = fingerprint(inputs, buffers, execution)
-        plan = None if key is None else self._plans.get(key)
+        plans = self._plans
+        plan = None if key is None else plans.get(key)
         if plan is None:
             result, run = first_call(self, inputs, buffers, execution)
             if key is not None:
-                self._plans[key] = Plan(run)
+                # Where plans were forgotten meanwhile, this one is forgotten with them.
+                plans[key] = Plan(run)
             return result
         plan.found += 1
         # A shape that comes once or twice is not worth what a recogniser costs to make.
@@ -230,4 +232,6 @@ class Op:
             if plan.recognise is None:
                 plan.recognise = recogniser(inputs)
             self._recent = (plan.recognise, plan.run)
+            if self._plans is not plans:
+                self._recent = (nothing, _unreachable)
         return plan.run(*inputs, **buffers, **execution)
