@@ -78,7 +78,9 @@ def interesting_values(model: InterfaceModel) -> Mapping[str, tuple[Value, ...]]
     These are every choice; for a number its default and bounds, the constants of the formulas with
     their multiples and quotients, and powers of two, each with its neighbours.
     """
-    terms = [term for one in model.implementations for term in (one.serves, one.raises, one.unknown)]
+    terms = [
+        term for one in model.implementations for term in (one.serves, one.raises, one.unknown)
+    ]
     constants = sorted({value for term in terms for value in _constants(term)})
     return {one.name: _near(one, constants) for one in model.domain.facts}
 

@@ -31,6 +31,7 @@ from tileops.introspect.formula._term import (
     power_of_two,
     restricted,
     where,
+    without_shared_end,
 )
 from tileops.introspect.formula._text import FormulaSyntaxError, read, write
 
@@ -67,5 +68,6 @@ __all__ = [
     "restricted",
     "spell",
     "where",
+    "without_shared_end",
     "write",
 ]

@@ -40,30 +40,34 @@ def render(term: Term) -> str:
     if op == "not":
         return _render_negation(args[0])
     if op in ("and", "or"):
-        return f" {op} ".join(_bracketed(part) for part in args)
+        return f" {op} ".join(_within(op, part) for part in args)
     if op == "ite":
-        condition, then, otherwise = map(_bracketed, args)
+        condition, then, otherwise = (_within(op, part) for part in args)
         return f"{then} if {condition} else {otherwise}"
     if op == "pow2":
-        return f"{_bracketed(args[0])} is a power of two"
+        return f"{_within(op, args[0])} is a power of two"
     if op in _FUNCTIONS:
         return f"{_FUNCTIONS[op]}({render(args[0])})"
     if op == "neg":
-        return f"-{_bracketed(args[0])}"
-    left, right = args
+        return f"-{_within(op, args[0])}"
+    return _render_pair(op, *args)
+
+
+def _render_pair(op: str, left: Term, right: Term) -> str:
     if op == "add" and right.op == "neg":
-        return f"{_bracketed(left)} - {_bracketed(right.args[0])}"
+        return f"{_within(op, left)} - {_within('mul', right.args[0])}"
     if op == "add" and right.op == "const" and right.args[0] < 0:
-        return f"{_bracketed(left)} - {spell(-right.args[0])}"
-    if op in _SIGNS:
-        return f"{_operand(left)} {_SIGNS[op]} {_operand(right)}"
-    return f"{_bracketed(left)} {_OPERATORS[op]} {_bracketed(right)}"
+        return f"{_within(op, left)} - {spell(-right.args[0])}"
+    sign = _SIGNS.get(op) or _OPERATORS[op]
+    # Equal operators group to the left.
+    after = _within(op, right) if op in ("add", "eq") else _within(op, right, strictly=True)
+    return f"{_within(op, left)} {sign} {after}"
 
 
 def _render_membership(name: str, values: tuple[Value, ...]) -> str:
-    if values == (True,):
+    if values[0] is True and len(values) == 1:
         return name
-    if values == (False,):
+    if values[0] is False and len(values) == 1:
         return f"not {name}"
     spelled = [spell(value) for value in values]
     listed = spelled[0] if len(spelled) == 1 else f"{', '.join(spelled[:-1])} or {spelled[-1]}"
@@ -72,28 +76,29 @@ def _render_membership(name: str, values: tuple[Value, ...]) -> str:
 
 def _render_negation(term: Term) -> str:
     if term.op == "in":
-        if term.args[1:] == (True,):
-            return f"not {term.args[0]}"
-        if term.args[1:] == (False,):
-            return str(term.args[0])
+        if len(term.args) == 2 and isinstance(term.args[1], bool):
+            return render(Term("in", term.args[0], not term.args[1]))
         return _render_membership(f"{term.args[0]} is not", term.args[1:]).replace(
             "is not is", "is not", 1
         )
     if term.op == "pow2":
-        return f"{_bracketed(term.args[0])} is no power of two"
+        return f"{_within('pow2', term.args[0])} is no power of two"
     opposite = negate(term)
     return render(opposite) if opposite.op != "not" else f"not ({render(term)})"
 
 
-_ATOMIC: Final = frozenset({"const", "fact", "in", "not", "floor", "bitlen", "neg"})
+_BINDING: Final = {
+    **{"ite": 0, "or": 1, "and": 2, "not": 3, "in": 3, "pow2": 3},
+    **dict.fromkeys(_SIGNS, 4),
+    **{"add": 5, "mul": 6, "div": 6, "mod": 6, "quot": 6, "neg": 7},
+}
 
 
-def _bracketed(term: Term) -> str:
+def _within(op: str, term: Term, strictly: bool = False) -> str:
+    """Return a part of a term with this operator, in brackets where reading needs them."""
     text = render(term)
-    return text if term.op in _ATOMIC or term.op in _SIGNS else f"({text})"
-
-
-def _operand(term: Term) -> str:
-    """Bracket a side of a comparison only where reading needs it: sums and products do not."""
-    text = render(term)
-    return text if term.op in _ATOMIC or term.op in _OPERATORS else f"({text})"
+    own, outer = _BINDING.get(term.op, 8), _BINDING.get(op, 8)
+    if term.op == "in" and " is " not in text:
+        own = 8
+    mixed = own == outer == 6 and term.op != op
+    return f"({text})" if own < outer or (own == outer and strictly) or mixed else text

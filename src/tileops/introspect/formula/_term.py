@@ -7,9 +7,9 @@ width, real numbers are exact. A term is built through the functions here, which
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, cast
 
 __all__ = [
     "COMPARISONS",
@@ -31,6 +31,7 @@ __all__ = [
     "power_of_two",
     "restricted",
     "where",
+    "without_shared_end",
 ]
 
 Value = bool | int | Fraction | str | None
@@ -110,6 +111,9 @@ _ARITHMETIC: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
+_NEUTRAL: Final = {"add": 0, "mul": 1}
+
+
 def number(op: str, *args: Term) -> Term:
     """Return an arithmetic term: add, mul, neg, div, mod, quot, floor, bitlen, exp2 or clearlow.
 
@@ -119,19 +123,29 @@ def number(op: str, *args: Term) -> Term:
     values = [value_of(arg) for arg in args]
     if all(value is not None for value in values):
         return const(_ARITHMETIC[op](*values))
-    neutral = {"add": 0, "mul": 1}.get(op)
+    neutral = _NEUTRAL.get(op)
     if neutral is not None and neutral in values:
         return args[1] if values[0] == neutral else args[0]
     if op == "mul" and 0 in values:
         return const(0)
+    if op in _NEUTRAL and values[1] is not None and value_of(_last(args[0], op)) is not None:
+        # (x + 1) + 1 is x + 2: loops would otherwise grow terms without end.
+        inner, constant = args[0].args
+        return number(op, inner, number(op, constant, args[1]))
     if op == "neg" and args[0].op == "neg":
-        inner: Term = args[0].args[0]
-        return inner
+        (twice,) = args[0].args
+        return cast(Term, twice)
     if op == "mod" and values[1] == 1:
         return const(0)
     if op == "div" and values[1] == 1:
         return args[0]
     return Term(op, *args)
+
+
+def _last(term: Term, op: str) -> Term:
+    """Return the right part of a term with this operator; the term itself of any other."""
+    part: Term = term.args[1] if term.op == op else term
+    return part
 
 
 COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
@@ -167,8 +181,7 @@ def negate(term: Term) -> Term:
     if term.op == "const":
         return FALSE if term.args[0] else TRUE
     if term.op == "not":
-        inner: Term = term.args[0]
-        return inner
+        return cast(Term, term.args[0])
     if term.op in _OPPOSITE:
         return Term(_OPPOSITE[term.op], *term.args)
     if term.op in ("and", "or"):
@@ -216,7 +229,23 @@ def where(condition: Term, then: Term, otherwise: Term) -> Term:
         return all_of((condition, then))
     if otherwise == TRUE:
         return any_of((negate(condition), then))
+    (then, otherwise), shared = without_shared_end((then, otherwise))
+    if shared != TRUE:
+        return all_of((where(condition, then, otherwise), shared))
     return Term("ite", condition, then, otherwise)
+
+
+def without_shared_end(terms: Sequence[Term]) -> tuple[list[Term], Term]:
+    """Split off the conjuncts that all *terms* end with, and return these too.
+
+    Only an end can be split off: what follows a conjunct may be defined only where it holds.
+    """
+    parts = [list(one.args) if one.op == "and" else [one] for one in terms]
+    shared: list[Term] = []
+    while all(parts) and all(one[-1] == parts[0][-1] for one in parts):
+        shared.insert(0, parts[0][-1])
+        parts = [one[:-1] for one in parts]
+    return [all_of(one) for one in parts], all_of(shared)
 
 
 def restricted(term: Term, choices: Mapping[str, Collection[Value]]) -> Term:

@@ -48,7 +48,9 @@ def compared(op: str, left: Term, right: Term) -> Term:
         tested = None
         if one.op == "clearlow" and other == const(0):
             tested = one.args[0]
-        elif one == number("add", other, number("neg", without_lowest_bit(other))):
+        elif one.op == "add" and one == number(
+            "add", other, number("neg", without_lowest_bit(other))
+        ):
             tested = other
         if tested is not None:
             holds = any_of((power_of_two(tested), compare("eq", tested, const(0))))

@@ -15,8 +15,13 @@ from tileops.introspect.symbolic.prover import Prover
 
 __all__ = ["MOST_PATHS", "Exploration", "Explorer"]
 
-MOST_PATHS: Final = 4000
+MOST_PATHS: Final = 1000
 """Code with more paths than this is given up; what is left of it counts as not modelled."""
+
+MOST_STEPS: Final = 1_500_000
+"""Steps of z3 that exploring one function may take, likewise."""
+
+_UNSTEADY: Final = "does not answer the same way when it runs again"
 
 Decode = Callable[[str, Value], Any]
 
@@ -40,6 +45,7 @@ class Exploration:
 class _Path:
     decisions: tuple[Decision, ...]
     leaf: Leaf
+    assumptions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,23 +78,24 @@ class Explorer:
         depends on more than its call, and the path counts as not modelled.
         """
         first = self._prover.find()
+        begun = self._prover.steps()
         self._pending = [_Pending((), first.values)]
         paths: list[_Path] = []
         assumptions: dict[str, None] = {}
+        explored = 0
         while self._pending:
             start = self._pending.pop()
-            if len(paths) >= MOST_PATHS:
-                why = Unmodelled(f"has more than {MOST_PATHS} paths", "")
+            if explored >= MOST_PATHS or self._prover.steps() - begun > MOST_STEPS:
+                why = Unmodelled(f"has too many paths ({explored} explored)", "")
                 paths.append(_Path(start.decisions, Leaf(None, why)))
                 continue
+            explored += 1
             self._move_to(start.decisions)
-            run = Run(self, start.decisions)
-            run.model = start.model
-            path = self._run(function, run)
-            assumptions |= run.assumptions
+            path = self._run(function, start)
+            assumptions |= dict.fromkeys(path.assumptions)
             paths.append(self._repeated(function, path))
         self._move_to(())
-        return Exploration(_tree(paths, 0), len(paths), tuple(assumptions))
+        return Exploration(_tree(paths, 0), explored, tuple(assumptions))
 
     # What a run asks.
 
@@ -143,14 +150,19 @@ class Explorer:
         for term in wanted[shared:]:
             self._enter(term)
 
-    def _run(self, function: Callable[[Run], Any], run: Run) -> _Path:
+    def _run(self, function: Callable[[Run], Any], start: _Pending) -> _Path:
+        run = Run(self, start.decisions)
+        run.model = start.model
         leaf = _outcome(function, run, self.shadow)
         decisions = tuple(run.decisions)
+        if len(decisions) < len(start.decisions):
+            why = leaf.unmodelled or Unmodelled(_UNSTEADY, _where(start.decisions))
+            return _Path(start.decisions, Leaf(None, why))
         for place, side, model in run.siblings:
             turned = decisions[place]
             other = Decision(turned.subject, turned.options, turned.values, side, turned.site)
             self._pending.append(_Pending((*decisions[:place], other), model))
-        return _Path(decisions, leaf)
+        return _Path(decisions, leaf, tuple(run.assumptions))
 
     def _repeated(self, function: Callable[[Run], Any], path: _Path) -> _Path:
         again = Run(_Repetition(self), path.decisions)
@@ -158,9 +170,7 @@ class Explorer:
         if path.leaf.unmodelled is None and (
             leaf != path.leaf or tuple(again.decisions) != path.decisions
         ):
-            why = leaf.unmodelled or Unmodelled(
-                "does not answer the same way when it runs again", _where(path.decisions)
-            )
+            why = leaf.unmodelled or Unmodelled(_UNSTEADY, _where(path.decisions))
             return _Path(path.decisions, Leaf(None, why))
         return path
 
@@ -174,7 +184,7 @@ class _Repetition:
 
     def choose(self, run: Run, options: Sequence[Term]) -> int:
         """Give up: the first run took no further decision here."""
-        run.give_up("does not decide the same way when it runs again")
+        run.give_up(_UNSTEADY)
 
 
 def _outcome(function: Callable[[Run], Any], run: Run, shadow: Shadow) -> Leaf:

@@ -22,7 +22,26 @@ if TYPE_CHECKING:
 __all__ = ["ENVIRONMENT", "call_foreign", "construct", "handler_of"]
 
 ENVIRONMENT: Final = frozenset(
-    ["os", "posix", "nt", "time", "_time", "random", "_random", "datetime", "_datetime", "socket", "subprocess", "secrets", "uuid", "platform", "io", "_io", "locale", "getpass"]
+    [
+        "os",
+        "posix",
+        "nt",
+        "time",
+        "_time",
+        "random",
+        "_random",
+        "datetime",
+        "_datetime",
+        "socket",
+        "subprocess",
+        "secrets",
+        "uuid",
+        "platform",
+        "io",
+        "_io",
+        "locale",
+        "getpass",
+    ]
 )
 """Modules whose functions answer something that is no fact of a call."""
 
@@ -36,7 +55,7 @@ _NATURAL: Final = frozenset(
 """C functions that only use operators which proxies define."""
 
 _NATURAL_CLASSES: Final = frozenset(
-    {list, tuple, dict, set, frozenset, enumerate, zip, reversed, slice, super, object}
+    {list, tuple, dict, set, frozenset, range, enumerate, zip, reversed, slice, super, object}
 )
 
 _CONTAINERS: Final = (list, tuple, dict, set, frozenset)
@@ -51,9 +70,11 @@ def call_foreign(
         return handler(shadow, *args, **keywords)
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__qualname__", repr(function))
-    if function is open or module in ENVIRONMENT or module.startswith("torch._C._cuda"):
-        shadow.run.give_up(f"calls {module}.{name}, which is no fact of the call")
     owner = getattr(function, "__self__", None)
+    outside = ENVIRONMENT & {module, type(owner).__module__}
+    if function is open or outside or module.startswith("torch._C._cuda"):
+        module = module or type(owner).__module__
+        shadow.run.give_up(f"calls {module}.{name}, which is no fact of the call")
     if isinstance(owner, str) and shadow.touches((owner, args, keywords)):
         return _text_method(shadow, owner, function.__name__, args)
     touched = shadow.touches((args, keywords))

@@ -83,7 +83,23 @@ def _as_int(method: str) -> Any:
 
 
 # A truth value takes part in arithmetic as 0 or 1, which needs its side.
-for _name in ["add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod", "lt", "le", "gt", "ge", "neg"]:
+for _name in [
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "mul",
+    "rmul",
+    "floordiv",
+    "rfloordiv",
+    "mod",
+    "rmod",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "neg",
+]:
     setattr(SymbolicBool, f"__{_name}__", _as_int(f"__{_name}__"))
 
 
@@ -129,7 +145,26 @@ def _inspecting(name: str) -> Any:
 
 
 _HARMLESS = frozenset(
-    ["__add__", "__bool__", "__class__", "__dir__", "__getattribute__", "__init__", "__init_subclass__", "__new__", "__radd__", "__reduce__", "__reduce_ex__", "__setattr__", "__delattr__", "__sizeof__", "__str__", "__subclasshook__", "__getstate__", "__doc__"]
+    [
+        "__add__",
+        "__bool__",
+        "__class__",
+        "__dir__",
+        "__getattribute__",
+        "__init__",
+        "__init_subclass__",
+        "__new__",
+        "__radd__",
+        "__reduce__",
+        "__reduce_ex__",
+        "__setattr__",
+        "__delattr__",
+        "__sizeof__",
+        "__str__",
+        "__subclasshook__",
+        "__getstate__",
+        "__doc__",
+    ]
 )
 for _name in dir(str):
     if _name not in _HARMLESS:

@@ -25,7 +25,7 @@ from tileops.introspect.symbolic._tree import Site
 
 __all__ = ["MOST_DECISIONS", "Decision", "Opaque", "Run", "Steering"]
 
-MOST_DECISIONS = 400
+MOST_DECISIONS = 200
 """A path with more decisions than this is given up: a loop over a symbolic number, mostly."""
 
 _MOST_VALUES = 64
@@ -169,7 +169,7 @@ class Run:
         if place < len(self._prefix):
             repeated = self._prefix[place]
             if (repeated.subject, repeated.options) != (subject, options):
-                self.give_up("does not decide the same way when it runs again")
+                self.give_up("does not answer the same way when it runs again")
             taken = repeated.taken
         else:
             taken = self._steering.choose(self, options)

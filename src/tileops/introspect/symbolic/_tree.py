@@ -16,6 +16,7 @@ from tileops.introspect.formula import (
     any_of,
     member,
     where,
+    without_shared_end,
 )
 
 __all__ = ["Branch", "Choice", "Leaf", "Node", "Site", "condition", "leaves"]
@@ -81,7 +82,10 @@ def condition(node: Node | None, wanted: Callable[[Leaf], bool]) -> Term:
         grouped.setdefault(condition(arm, wanted), []).append(value)
     if len(grouped) == 1:
         return next(iter(grouped))
-    return any_of(all_of((member(node.fact, values), part)) for part, values in grouped.items())
+    sides = [(member(node.fact, vs), part) for part, vs in grouped.items() if part != FALSE]
+    parts, shared = without_shared_end([part for _, part in sides])
+    cases = any_of(all_of((side, part)) for (side, _), part in zip(sides, parts, strict=True))
+    return all_of((cases, shared))
 
 
 def leaves(node: Node | None) -> Iterator[Leaf]:

@@ -14,6 +14,7 @@ from tileops.introspect.formula import (
     ImplementationModel,
     InterfaceModel,
     Machine,
+    Unmodelled,
     Value,
     member,
     negate,
@@ -86,7 +87,7 @@ def explore(
         table.op,
         table.interface,
         domain,
-        tuple(_modelled(key, found) for key, found in explorations.items()),
+        tuple(_modelled(one, explorations[one.key]) for one in table.candidates),
         {
             key: frozenset(other for other in explorations if table.precedence.edge(key, other))
             for key in explorations
@@ -105,16 +106,28 @@ def _judged(
     return Judged(verdict.stage, None if verdict.reason is None else plain_text(verdict.reason))
 
 
-def _modelled(key: str, found: Exploration) -> ImplementationModel:
-    unmodelled = {leaf.unmodelled for leaf in leaves(found.tree) if leaf.unmodelled is not None}
+def _modelled(candidate: Candidate, found: Exploration) -> ImplementationModel:
+    unmodelled = {
+        _located(leaf.unmodelled, candidate)
+        for leaf in leaves(found.tree)
+        if leaf.unmodelled is not None
+    }
     return ImplementationModel(
-        key,
+        candidate.key,
         serves=condition(found.tree, lambda leaf: leaf.result == Judged()),
         raises=condition(found.tree, _raises),
         unknown=condition(found.tree, lambda leaf: leaf.unmodelled is not None),
         unmodelled=tuple(sorted(unmodelled)),
         assumptions=found.assumptions,
     )
+
+
+def _located(one: Unmodelled, candidate: Candidate) -> Unmodelled:
+    """Name the class where the line is of no file of its own."""
+    if one.where and not one.where.startswith("tileops/selection/"):
+        return one
+    location = candidate.location()
+    return Unmodelled(one.why, candidate.name if location is None else str(location))
 
 
 def _raises(leaf: Leaf) -> bool:

@@ -19,8 +19,8 @@ from tileops.introspect.symbolic._translation import Translation
 
 __all__ = ["EFFORT", "Answer", "Prover", "Status"]
 
-EFFORT: Final = 3_000_000
-"""Steps of z3 for one question: about a second."""
+EFFORT: Final = 400_000
+"""Steps of z3 for one question: a second or two for the hardest."""
 
 
 class Status(Enum):
@@ -73,6 +73,12 @@ class Prover:
         if found is not None:
             return Answer(Status.FOUND, self.translation.values(found))
         return Answer(Status.NONE if status == z3.unsat else Status.UNKNOWN)
+
+    def steps(self) -> int:
+        """Return the steps that z3 has taken so far, in all."""
+        statistics = self._solver.statistics()
+        known = "rlimit count" in statistics.keys()  # noqa: SIM118
+        return int(statistics.get_key_value("rlimit count")) if known else 0
 
     def enter(self, *expressions: Any) -> None:
         """Let every later question assume z3 *expressions*, until `leave`."""
