@@ -281,7 +281,9 @@ class DeviceFacts(Kernel):
 _WAVES = {80: 108, 90: 132}
 
 
-@modelled(lambda c: c.arch in (80, 90) and math.ceil(c.m / c.sm_count) <= {80: 108, 90: 132}[c.arch])
+@modelled(
+    lambda c: c.arch in (80, 90) and math.ceil(c.m / c.sm_count) <= {80: 108, 90: 132}[c.arch]
+)
 class ArchTable(Kernel):
     supported_archs = [80, 90]
 

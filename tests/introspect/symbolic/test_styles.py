@@ -14,7 +14,7 @@ from tileops.introspect.validation import validate
 from tileops.kernels.kernel import Kernel
 from tileops.selection import Candidate, SelectionTable
 
-CALLS = 2000
+CALLS = 300
 
 
 @cache

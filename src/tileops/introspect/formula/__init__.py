@@ -30,6 +30,7 @@ from tileops.introspect.formula._term import (
     number,
     power_of_two,
     restricted,
+    substituted,
     where,
     without_shared_end,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "render",
     "restricted",
     "spell",
+    "substituted",
     "where",
     "without_shared_end",
     "write",

@@ -24,6 +24,9 @@ from tileops.introspect.formula._term import (
 
 __all__ = ["DEVICE_FACTS", "Domain", "FactDomain", "Machine", "Values"]
 
+_FEW: Final = 64
+"""A fact with at most this many values can be taken value by value."""
+
 Values = Mapping[str, Value]
 """A call in canonical form: every fact's value by name, the device's facts included."""
 
@@ -59,11 +62,23 @@ class FactDomain:
 
     @property
     def choices(self) -> tuple[Value, ...]:
-        """The values of a choice, the default first, None last."""
+        """The *values*, the default first, None last."""
         values = (*self.values, None) if self.optional else self.values
         if self.default in values and not self.required:
             return (self.default, *(one for one in values if one != self.default))
         return values
+
+    @property
+    def countable(self) -> tuple[Value, ...]:
+        """Every value of the fact, where these are few enough to be taken one by one."""
+        if self.kind == "choice" or 0 < len(self.values) <= _FEW:
+            return self.choices
+        if self.kind != "int" or self.values or self.low is None or self.high is None:
+            return ()
+        numbers = range(int(self.low), int(self.high) + 1)[: _FEW + 1]
+        if len(numbers) > _FEW:
+            return ()
+        return (*numbers, None) if self.optional else tuple(numbers)
 
     def holds(self, value: Value) -> bool:
         """Return whether *value* is in the domain."""
@@ -152,6 +167,13 @@ class Domain:
         for machine in self.machines:
             grouped.setdefault(machine.place(), []).append(machine)
         return {name: any_of(m.condition() for m in group) for name, group in grouped.items()}
+
+    def board_of(self, values: Values) -> str | None:
+        """Return the known board that a call runs on; the catalogue's first of several."""
+        return next(
+            (m.board for m in self.machines if m.board and m.values().items() <= values.items()),
+            None,
+        )
 
     def with_machines(self, *machines: Machine) -> Domain:
         """Return the domain with further machines."""

@@ -30,6 +30,7 @@ __all__ = [
     "number",
     "power_of_two",
     "restricted",
+    "substituted",
     "where",
     "without_shared_end",
 ]
@@ -256,12 +257,36 @@ def restricted(term: Term, choices: Mapping[str, Collection[Value]]) -> Term:
         return TRUE if len(kept) == len(choices[name]) else member(name, kept)
     if term.op not in _JUNCTIONS:
         return term
-    parts = [restricted(part, choices) for part in term.args]
-    if term.op == "not":
+    return _rebuilt(term.op, [restricted(part, choices) for part in term.args])
+
+
+def substituted(term: Term, name: str, by: Term | Value) -> Term:
+    """Return a term with a fact replaced: a numeric one by a term, any fact by a value."""
+    if term.op == "fact" and term.args[0] == name:
+        return by if isinstance(by, Term) else const(cast(int, by))
+    if term.op == "in" and term.args[0] == name:
+        if not isinstance(by, Term):
+            return TRUE if any(_typed(by) == _typed(one) for one in term.args[1:]) else FALSE
+        numbers = [one for one in term.args[1:] if isinstance(one, (int, Fraction))]
+        return any_of(compare("eq", by, const(one)) for one in numbers)
+    if term.op in ("const", "fact", "in"):
+        return term
+    parts = [substituted(part, name, by) for part in term.args]
+    return _rebuilt(term.op, parts)
+
+
+def _rebuilt(op: str, parts: list[Term]) -> Term:
+    if op == "and":
+        return all_of(parts)
+    if op == "or":
+        return any_of(parts)
+    if op == "not":
         return negate(parts[0])
-    if term.op == "ite":
+    if op == "ite":
         return where(*parts)
-    return all_of(parts) if term.op == "and" else any_of(parts)
+    if op == "pow2":
+        return power_of_two(parts[0])
+    return compare(op, *parts) if op in COMPARISONS else number(op, *parts)
 
 
 _JUNCTIONS: Final = frozenset({"and", "or", "not", "ite"})

@@ -269,7 +269,7 @@ class SymbolicNumber:
     # Where Python needs the number itself.
 
     def _concrete(self, purpose: str) -> Any:
-        if self.fact is not None and self.run.is_countable(self.fact):
+        if self.fact is not None and self.fact.countable:
             return self.run.pick(self.fact)
         return self.run.give_up(f"{purpose} a symbolic number")
 

@@ -15,18 +15,20 @@ __all__ = ["SymbolicBool", "SymbolicText", "plain_text"]
 class SymbolicBool:
     """A condition. Asking for its truth takes one side of it."""
 
-    __slots__ = ("run", "term")
+    __slots__ = ("run", "site", "term")
 
     def __init__(self, run: Run, term: Term) -> None:
         self.run = run
         self.term = term
+        # The line that compares, which in a long expression is not the line that decides.
+        self.site = run.site()
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
         return bool
 
     def __bool__(self) -> bool:
-        return self.run.branch(self.term)
+        return self.run.branch(self.term, self.site)
 
     def __index__(self) -> int:
         return int(bool(self))

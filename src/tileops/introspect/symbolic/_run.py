@@ -21,15 +21,12 @@ from tileops.introspect.formula import (
     member,
     negate,
 )
-from tileops.introspect.symbolic._tree import Site
+from tileops.introspect.symbolic.tree import Site
 
 __all__ = ["MOST_DECISIONS", "Decision", "Opaque", "Run", "Steering"]
 
 MOST_DECISIONS = 200
 """A path with more decisions than this is given up: a loop over a symbolic number, mostly."""
-
-_MOST_VALUES = 64
-"""A number with at most this many values is tried one by one where the code needs an int."""
 
 _OWN_FOLDER = str(Path(__file__).parent)
 
@@ -103,14 +100,19 @@ class Run:
         self.model: Values | None = None
         self.siblings: list[tuple[int, int, Values | None]] = []
 
-    def branch(self, condition: Term) -> bool:
-        """Return the truth of a condition, taking one side of it."""
+    def branch(self, condition: Term, site: Site | None = None) -> bool:
+        """Return the truth of a condition, taking one side of it.
+
+        Args:
+            condition: The condition.
+            site: The line that states it, where that is not the line that is being run.
+        """
         if condition.op == "const":
             return bool(condition.args[0])
         settled = self._settled.get(condition)
         if settled is None:
             opposite = negate(condition)
-            settled = self._decide(condition, (condition, opposite), ()) == 0
+            settled = self._decide(condition, (condition, opposite), (), site) == 0
             self._settled[condition] = settled
             self._settled[opposite] = not settled
         return settled
@@ -122,21 +124,13 @@ class Run:
                 values = one.choices
                 options = tuple(member(one.name, (value,)) for value in values)
             else:
-                values = self._few_values(one)
+                values = tuple(value for value in one.countable if value is not None)
                 number = fact(one.name)
                 options = tuple(compare("eq", number, const(v)) for v in values)
             taken = self._decide(one.name, options, values)
             self._picked[one.name] = values[taken]
         value = self._picked[one.name]
         return self._steering.decode(one.name, value) if one.kind == "choice" else value
-
-    def is_countable(self, one: FactDomain) -> bool:
-        """Whether a number has so few values that they can be tried one by one."""
-        if one.values:
-            return len(one.values) <= _MOST_VALUES
-        if one.kind != "int" or one.low is None or one.high is None:
-            return False
-        return one.high - one.low < _MOST_VALUES
 
     def assume(self, assumption: str) -> None:
         """Note what the formulas take for granted from here on."""
@@ -158,7 +152,11 @@ class Run:
         return _site(frame) if frame is not None else Site("", 0, "")
 
     def _decide(
-        self, subject: Term | str, options: tuple[Term, ...], values: tuple[Value, ...]
+        self,
+        subject: Term | str,
+        options: tuple[Term, ...],
+        values: tuple[Value, ...],
+        site: Site | None = None,
     ) -> int:
         place = len(self.decisions)
         if place >= MOST_DECISIONS:
@@ -173,16 +171,9 @@ class Run:
             taken = repeated.taken
         else:
             taken = self._steering.choose(self, options)
-        site = _site(frame) if frame is not None else Site("", 0, "")
+        site = site or self.site()
         self.decisions.append(Decision(subject, options, values, taken, site))
         return taken
-
-    def _few_values(self, one: FactDomain) -> tuple[Value, ...]:
-        if one.values:
-            return one.values
-        assert one.low is not None
-        assert one.high is not None
-        return tuple(range(int(one.low), int(one.high) + 1))
 
 
 def _user_frame() -> FrameType | None:

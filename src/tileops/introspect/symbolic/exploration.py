@@ -16,6 +16,7 @@ from tileops.introspect.formula import (
     Machine,
     Unmodelled,
     Value,
+    Values,
     member,
     negate,
     restricted,
@@ -25,11 +26,11 @@ from tileops.introspect.symbolic._explore import Exploration, Explorer
 from tileops.introspect.symbolic._proxies import plain_text
 from tileops.introspect.symbolic._run import Run
 from tileops.introspect.symbolic._spec import SpecForm, form_of, machines_of
-from tileops.introspect.symbolic._tree import Leaf, condition, leaves
+from tileops.introspect.symbolic.tree import Leaf, condition, leaves
 from tileops.introspect.symbolic.prover import Prover
-from tileops.selection import Candidate, SelectionTable, Stage, judge
+from tileops.selection import Candidate, Selection, SelectionTable, Stage, judge, select
 
-__all__ = ["Explored", "Judged", "explore"]
+__all__ = ["Explored", "Judged", "Witness", "explore"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,23 @@ class Explored:
     model: InterfaceModel
     explorations: Mapping[str, Exploration]
     prover: Prover
+
+    def witness(self, values: Values) -> Witness:
+        """Ask the real code about a call that formulas gave."""
+        return Witness(values, select(self.table, self.form.call(values)))
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A call, and what the real code makes of it.
+
+    Attributes:
+        values: Its facts in canonical form.
+        selection: What `select` decides; its ``command()`` shows it.
+    """
+
+    values: Values
+    selection: Selection
 
 
 def explore(

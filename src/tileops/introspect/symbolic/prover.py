@@ -6,7 +6,7 @@ of its own steps, never by time, so answers are the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +17,7 @@ import z3
 from tileops.introspect.formula import Domain, Term, Values
 from tileops.introspect.symbolic._translation import Translation
 
-__all__ = ["EFFORT", "Answer", "Prover", "Status"]
+__all__ = ["EFFORT", "Answer", "Prover", "Status", "Switches"]
 
 EFFORT: Final = 400_000
 """Steps of z3 for one question: a second or two for the hardest."""
@@ -105,30 +105,50 @@ class Prover:
         Returns:
             The places, or None when some call satisfies them all or nothing is known.
         """
-        with self.assuming(*terms):
-            marks = [z3.Bool(f"literal {place}") for place in range(len(literals))]
-            self.enter(
-                *(
-                    z3.Implies(mark, self.translation(one))
-                    for mark, one in zip(marks, literals, strict=True)
-                )
+        with self.assuming(*terms), self.switchable(literals) as switches:
+            status, needed = switches.check(range(len(literals)))
+            if status is not Status.NONE:
+                return None
+            for place in needed:
+                rest = [one for one in needed if one != place]
+                if len(rest) < len(needed):
+                    status, smaller = switches.check(rest)
+                    needed = smaller if status is Status.NONE else needed
+            return needed
+
+    @contextmanager
+    def switchable(self, literals: Sequence[Term]) -> Iterator[Switches]:
+        """Let the questions inside assume any part of *literals*."""
+        switches = Switches(self._solver, len(literals))
+        self.enter(
+            *(
+                z3.Implies(mark, self.translation(one))
+                for mark, one in zip(switches.marks, literals, strict=True)
             )
-            try:
-                return self._minimal_core(marks)
-            finally:
-                self.leave()
+        )
+        try:
+            yield switches
+        finally:
+            self.leave()
 
-    def _minimal_core(self, marks: Sequence[Any]) -> tuple[int, ...] | None:
-        if self._solver.check(*marks) != z3.unsat:
-            return None
-        needed = self._unsatisfiable(marks)
-        for mark in list(needed):
-            rest = [one for one in needed if not one.eq(mark)]
-            if len(rest) < len(needed) and self._solver.check(*rest) == z3.unsat:
-                kept = self._unsatisfiable(rest)
-                needed = [one for one in rest if any(one.eq(k) for k in kept)]
-        return tuple(place for place, mark in enumerate(marks) if any(mark.eq(n) for n in needed))
 
-    def _unsatisfiable(self, marks: Sequence[Any]) -> list[Any]:
-        core = self._solver.unsat_core()
-        return [mark for mark in marks if any(mark.eq(one) for one in core)]
+class Switches:
+    """Terms that each question assumes or not."""
+
+    def __init__(self, solver: Any, count: int) -> None:
+        self._solver = solver
+        self.marks = [z3.Bool(f"switch {place}") for place in range(count)]
+
+    def check(self, on: Iterable[int]) -> tuple[Status, tuple[int, ...]]:
+        """Look for a call that satisfies the terms at the places *on*.
+
+        Returns:
+            What became of it; where there is none, also a part of *on* that suffices for that.
+        """
+        status = self._solver.check(*(self.marks[place] for place in on))
+        if status == z3.sat:
+            return Status.FOUND, ()
+        if status != z3.unsat:
+            return Status.UNKNOWN, ()
+        core = {str(one) for one in self._solver.unsat_core()}
+        return Status.NONE, tuple(n for n, one in enumerate(self.marks) if str(one) in core)
