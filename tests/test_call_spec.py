@@ -4,15 +4,14 @@ import copy
 import dataclasses
 import enum
 import pickle
-import types
 from typing import Annotated, Any
 
 import pytest
 import torch
 
-from tileops.call_spec import CallSpec, Fact, Range, check_keyable, facts_declared
+from tileops.call_spec import CallSpec, Range
 from tileops.device import READERS, DeviceFacts
-from tileops.errors import CallSpecDeviceError, DeviceFactsError, UnkeyableFactError
+from tileops.errors import CallSpecDeviceError, DeviceFactsError
 from tileops.kernels.norm.call_spec import LayerNormCall
 
 OTHER = torch.device("privateuseone", 0)
@@ -21,17 +20,6 @@ OTHER = torch.device("privateuseone", 0)
 class Layout(enum.Enum):
     ROWS = "row-major"
     PARTS = ["a", "list"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Tile:
-    rows: int
-    parts: Any = ()
-
-
-@dataclasses.dataclass
-class Mutable:
-    rows: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,76 +53,6 @@ def other_device():
     READERS.register("privateuseone", read)
     yield asked
     READERS.restore(before)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        pytest.param(None, id="none"),
-        pytest.param(True, id="bool"),
-        pytest.param(2**40, id="int"),
-        pytest.param(1e-5, id="float"),
-        pytest.param(float("inf"), id="infinity"),
-        pytest.param("causal", id="str"),
-        pytest.param(torch.bfloat16, id="dtype"),
-        pytest.param(torch.device("cuda", 1), id="device"),
-        pytest.param(Layout.ROWS, id="enum"),
-        pytest.param(Layout.PARTS, id="enum-whose-value-is-a-list"),
-        pytest.param((), id="empty-tuple"),
-        pytest.param((1, (2.0, "x", None)), id="nested-tuple"),
-        pytest.param(frozenset({1, (2, 3)}), id="frozenset"),
-        pytest.param(Tile(1, (2, 3)), id="frozen-dataclass"),
-        pytest.param((Tile(1), Tile(2, frozenset({"a"}))), id="tuple-of-dataclasses"),
-        pytest.param(torch.Size([2, 3]), id="torch-size"),
-    ],
-)
-def test_keyable(value):
-    """Immutable values of the listed kinds key a cache, at any depth."""
-    call = AnyCall(value=value)
-    check_keyable(call)
-    assert {call: 1}[AnyCall(value=copy.deepcopy(value))] == 1
-
-
-@pytest.mark.parametrize(
-    ("value", "problem"),
-    [
-        pytest.param([1, 2], "a list is mutable", id="list"),
-        pytest.param({"a": 1}, "a dict is mutable", id="dict"),
-        pytest.param({1}, "a set is mutable", id="set"),
-        pytest.param(bytearray(b"x"), "a bytearray is mutable", id="bytearray"),
-        pytest.param(types.MappingProxyType({}), "mutable", id="mapping"),
-        pytest.param(torch.zeros(2), "a Tensor is mutable", id="tensor"),
-        pytest.param(torch.nn.Parameter(torch.zeros(1)), "mutable", id="parameter"),
-        pytest.param((1, [2]), "a list is mutable", id="list-in-a-tuple"),
-        pytest.param((1, (2, {"a": 3})), "a dict is mutable", id="dict-two-tuples-deep"),
-        pytest.param(Mutable(), "Mutable is not frozen", id="dataclass"),
-        pytest.param((Mutable(),), "Mutable is not frozen", id="dataclass-in-a-tuple"),
-        pytest.param(Tile(1, [2]), "a list is mutable", id="list-in-a-frozen-dataclass"),
-        pytest.param(float("nan"), "never equals itself", id="nan"),
-        pytest.param((1.0, float("nan")), "never equals itself", id="nan-in-a-tuple"),
-        pytest.param(len, "not among the keyable types", id="function"),
-        pytest.param(object(), "not among the keyable types", id="object"),
-        pytest.param(Mutable, "not among the keyable types", id="class"),
-        pytest.param(1j, "not among the keyable types", id="complex"),
-        pytest.param(b"x", "not among the keyable types", id="bytes"),
-        pytest.param(range(3), "not among the keyable types", id="range"),
-    ],
-)
-def test_unkeyable(value, problem):
-    """Everything else is an error that names spec, field and problem, and keeps them."""
-    with pytest.raises(UnkeyableFactError, match="cannot key a dispatch cache") as caught:
-        check_keyable(AnyCall(value=value))
-    assert problem in str(caught.value)
-    assert str(caught.value).startswith("AnyCall.value is ")
-    assert (caught.value.spec, caught.value.field) == ("AnyCall", "value")
-    assert isinstance(caught.value, TypeError)
-
-
-def test_unkeyable_value_is_shortened():
-    """A long value does not fill the message."""
-    with pytest.raises(UnkeyableFactError) as caught:
-        check_keyable(AnyCall(value=list(range(10_000))))
-    assert len(str(caught.value)) < 500
 
 
 @pytest.mark.parametrize(
@@ -323,98 +241,6 @@ def test_resolved_without_an_accelerator(device, device_type):
 
 
 @pytest.mark.parametrize(
-    ("value", "inside"),
-    [
-        pytest.param(0, False, id="below"),
-        pytest.param(1, True, id="low-end"),
-        pytest.param(128, True, id="high-end"),
-        pytest.param(129, False, id="above"),
-        pytest.param(float("nan"), False, id="nan"),
-    ],
-)
-def test_range(value, inside):
-    """Both ends belong to a range."""
-    assert (value in Range(1, 128)) is inside
-
-
-def test_range_without_an_upper_end():
-    """A range may be open above, and says so."""
-    assert 10**12 in Range(1)
-    assert 0 not in Range(1)
-    assert (str(Range(1)), str(Range(1, 8))) == ("1 or more", "1 to 8")
-
-
-def test_ranges_never_act_at_construction():
-    """A value outside its range makes a spec all the same."""
-    assert SeveralCall(n=-5, rate=-1.0).n == -5
-
-
-def test_declared_facts():
-    """The declarations list the spec's own facts in order, with kind, default, range and None."""
-    assert facts_declared(SeveralCall) == (
-        Fact("n", int, 0, Range(1, 128)),
-        Fact("rate", float, 0.0, Range(0.0)),
-        Fact("fused", bool, False),
-        Fact("dtype", torch.dtype, torch.float16),
-        Fact("layout", Layout, Layout.ROWS),
-        Fact("window", int, None, Range(1), optional=True),
-        Fact("name", str, "plain"),
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class WithoutDefaultCall(CallSpec):
-    trans_b: bool
-    m: Annotated[int, Range(1)] = 1
-
-
-@pytest.mark.parametrize(
-    ("spec", "required"),
-    [
-        pytest.param(SeveralCall, {"n"}, id="default-outside-the-range"),
-        pytest.param(LayerNormCall, {"n"}, id="layer-norm"),
-        pytest.param(WithoutDefaultCall, {"trans_b"}, id="no-default"),
-        pytest.param(AnyCall, set(), id="no-range"),
-    ],
-)
-def test_required_facts(spec, required):
-    """A fact is required when its default is none that a call can have."""
-    assert {fact.name for fact in facts_declared(spec) if fact.required} == required
-
-
-def test_layer_norm_ranges():
-    """A row has 1 to 2**31 - 1 elements."""
-    n = next(fact for fact in facts_declared(LayerNormCall) if fact.name == "n")
-    assert [v in n.range for v in (0, 1, 2**31 - 1, 2**31)] == [False, True, True, False]
-
-
-def test_plain_spec_declares_no_facts_and_nothing_is_impossible():
-    """CallSpec itself has device facts only."""
-    assert facts_declared(CallSpec) == ()
-    assert CallSpec().impossible() is None
-
-
-@pytest.mark.parametrize(
-    ("facts", "fragment"),
-    [
-        pytest.param({"n": 1}, None, id="smallest"),
-        pytest.param({"n": 4, "dtype": torch.bfloat16}, None, id="bfloat16"),
-        pytest.param({"n": 4, "dtype": torch.float32}, None, id="float32"),
-        pytest.param({"n": 4, "eps": 0.0}, None, id="eps-0"),
-        pytest.param({"n": 0}, "n must be at least 1, got 0", id="empty-row"),
-        pytest.param({"n": -1}, "n must be at least 1, got -1", id="negative"),
-        pytest.param({"n": 4, "eps": -1e-5}, "eps must not be negative", id="negative-eps"),
-        pytest.param({"n": 4, "dtype": torch.float64}, "float64", id="float64"),
-        pytest.param({"n": 4, "dtype": torch.int32}, "int32", id="integers"),
-    ],
-)
-def test_impossible_layer_norm_calls(facts, fragment):
-    """A spec says why no op makes such a call; being made it is not stopped."""
-    reason = LayerNormCall(**facts).impossible()
-    assert reason is None if fragment is None else fragment in reason
-
-
-@pytest.mark.parametrize(
     ("call", "options"),
     [
         pytest.param(
@@ -429,7 +255,9 @@ def test_impossible_layer_norm_calls(facts, fragment):
             "--device cpu",
             id="device-without-facts",
         ),
-        pytest.param(LayerNormCall(n=1), "--n 1 --eps 1e-05 --dtype float16 --device cuda", id="none"),
+        pytest.param(
+            LayerNormCall(n=1), "--n 1 --eps 1e-05 --dtype float16 --device cuda", id="none"
+        ),
     ],
 )
 def test_options(call, options):
@@ -440,8 +268,8 @@ def test_options(call, options):
 def test_options_of_a_device_with_facts(other_device):
     """Another process may lack the device, so its facts are spelled out."""
     words = LayerNormCall(device=OTHER, n=4).options()
-    assert words[-8:] == tuple(
-        "--device privateuseone --arch 7 --sm-count 12 --smem-budget 4096".split()
+    assert " ".join(words).endswith(
+        "--device privateuseone --arch 7 --sm-count 12 --smem-budget 4096"
     )
 
 

@@ -1,6 +1,7 @@
 """Device facts: the catalogue against vendor figures, and the readers of real devices."""
 
 import threading
+import time
 
 import pytest
 import torch
@@ -113,6 +114,7 @@ def test_concurrent_questions_read_once():
 
     def read(device):
         asked.append(device)
+        time.sleep(0.02)
         return DeviceFacts(arch=1)
 
     def ask():
@@ -200,7 +202,7 @@ def test_reader_is_asked_again_after_it_failed():
     ("device_type", "reader", "fragment"),
     [
         pytest.param("cuda", raising, "reads CUDA devices itself", id="cuda"),
-        pytest.param("xpu", raising, "raising", id="registered-already"),
+        pytest.param("xpu", raising, "has registered it already", id="registered-already"),
         pytest.param("mtia", "not a function", "not callable", id="not-callable"),
         pytest.param("", raising, "must be a name", id="no-name"),
         pytest.param(None, raising, "must be a name", id="none"),

@@ -38,7 +38,9 @@ from tileops.selection import Stage, judge, unavailable
 )
 def test_availability(devices, archs, device_type, arch, stage, reason):
     """A key is available on its device types and exactly on the architectures it states."""
-    verdict = unavailable(candidate("a", devices=devices, archs=archs), PlainCall(device_type, arch))
+    verdict = unavailable(
+        candidate("a", devices=devices, archs=archs), PlainCall(device_type, arch)
+    )
     if stage is None:
         assert verdict is None
     else:
@@ -67,7 +69,9 @@ def test_refusal_is_not_asked_of_an_unavailable_key(call, stage):
     [
         pytest.param(None, None, None, id="serves"),
         pytest.param("serves batch 1, got 4", Stage.REFUSED, "serves batch 1, got 4", id="refuses"),
-        pytest.param(ZeroDivisionError("n / 0"), Stage.RAISED, "ZeroDivisionError: n / 0", id="raises"),
+        pytest.param(
+            ZeroDivisionError("n / 0"), Stage.RAISED, "ZeroDivisionError: n / 0", id="raises"
+        ),
         pytest.param(False, Stage.RAISED, "returned False", id="false"),
         pytest.param(True, Stage.RAISED, "returned True", id="true"),
         pytest.param("", Stage.RAISED, "returned ''", id="empty-sentence"),

@@ -71,7 +71,7 @@ def test_closure_covers_keys_that_run_nowhere():
     ],
 )
 def test_edges(winner, loser, kind, path):
-    """An edge says whether it is direct, through which keys it leads, or that the loser is general."""
+    """An edge is direct, or names the keys it leads through, or says that the loser is general."""
     made = table(
         candidate("a", over="bd"),
         candidate("b", over="c"),

@@ -38,7 +38,9 @@ def decode_table():
         pytest.param(90, 512, {"decode", "bs1"}, "bs1", id="sm90-short"),
         pytest.param(80, 4096, {"decode", "long_context"}, "long_context", id="sm80-long"),
         pytest.param(80, 512, {"decode"}, "decode", id="sm80-short"),
-        pytest.param(90, 1024, {"decode", "bs1", "long_context"}, "long_context", id="sm90-at-1024"),
+        pytest.param(
+            90, 1024, {"decode", "bs1", "long_context"}, "long_context", id="sm90-at-1024"
+        ),
         pytest.param(90, 1023, {"decode", "bs1"}, "bs1", id="sm90-just-below-1024"),
     ],
 )
@@ -54,9 +56,7 @@ def test_batch_1_decode(arch, kv, applicable, selected):
     ("keys", "expected"),
     [
         pytest.param([candidate("a")], {"a": "selected"}, id="single"),
-        pytest.param(
-            [candidate("a", general=True)], {"a": "selected"}, id="single-and-general"
-        ),
+        pytest.param([candidate("a", general=True)], {"a": "selected"}, id="single-and-general"),
         pytest.param(
             [candidate("a"), candidate("b", refuses="no")],
             {"a": "selected", "b": "refused"},
@@ -226,8 +226,14 @@ def test_failed_outcomes(keys, call, outcome, error):
 
 def test_ambiguity_names_only_the_unbeaten():
     """With a over c and b over c the choice is between a and b; c is not named."""
-    keys = [candidate("alpha", over=["gamma"]), candidate("beta", over=["gamma"]), candidate("gamma")]
-    with pytest.raises(AmbiguousDispatchError, match="dispatch is ambiguous: alpha, beta all") as caught:
+    keys = [
+        candidate("alpha", over=["gamma"]),
+        candidate("beta", over=["gamma"]),
+        candidate("gamma"),
+    ]
+    with pytest.raises(
+        AmbiguousDispatchError, match="dispatch is ambiguous: alpha, beta all"
+    ) as caught:
         select(table(*keys), PlainCall()).winner()
     assert caught.value.keys == "alpha, beta"
     assert "gamma" not in str(caught.value)
@@ -246,7 +252,9 @@ def test_unserved_lists_the_reason_of_every_key():
     assert "wide: serves n >= 1024, got 256" in lines
     assert "old: supports arch 80, got 90" in lines
     assert "foreign: runs on xpu, got cuda" in lines
-    assert lines.index("wide: serves n >= 1024, got 256") < lines.index("old: supports arch 80, got 90")
+    assert lines.index("wide: serves n >= 1024, got 256") < lines.index(
+        "old: supports arch 80, got 90"
+    )
 
 
 def test_a_raising_refusal_is_chained_and_the_others_are_judged():

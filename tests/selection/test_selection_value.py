@@ -5,13 +5,14 @@ import pickle
 import shlex
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from declared import PlainCall, candidate, table
 
 from tileops.errors import AmbiguousDispatchError
-from tileops.selection import Candidate, Origin, SelectionTable, select
+from tileops.selection import IN_TREE, Candidate, Origin, SelectionTable, select
 
 
 class Wide:
@@ -31,7 +32,10 @@ class Narrow(Wide):
     pass
 
 
-def importable(origin=Origin(module="acme.kernels"), op_origin=Origin()):
+IN_ACME = Origin(module="acme.kernels")
+
+
+def importable(origin=IN_ACME, op_origin=IN_TREE):
     """Return the ambiguous selection of two classes of this module."""
     keys = [Candidate("wide", Wide), Candidate("narrow", Narrow, origin)]
     return select(SelectionTable("PlainFwdOp", "plain", keys, op_origin), PlainCall())
@@ -79,7 +83,7 @@ def test_command_states_op_interface_imports_and_every_fact():
     words = shlex.split(importable(op_origin=Origin(module="acme.ops")).command())
     assert words[:3] == ["tileops", "explain", "PlainFwdOp"]
     assert words[3:5] == ["--interface", "plain"]
-    pairs = list(zip(words, words[1:], strict=False))
+    pairs = list(pairwise(words))
     assert ("--import", "acme.kernels") in pairs
     assert ("--import", "acme.ops") in pairs
     assert ("--n", "256") in pairs

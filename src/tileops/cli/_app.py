@@ -1,21 +1,26 @@
 """The root command: it knows every subcommand's summary, and imports none until it runs."""
 
-import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version as distribution_version
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import click
 import typer
 from typer.core import TyperGroup
 
-from tileops.cli._failure import unknown
-from tileops.errors import TileopsError
+from tileops.cli._failure import ANSWERED, report, unknown
+
+PROGRAM = "tileops"
+
+VERSIONED = (PROGRAM, "torch", "tilelang", "z3-solver")
+"""The distributions that ``--version`` names."""
 
 COMMANDS: dict[str, str] = {
     "explain": "Explain which kernel a call selects, and why the others lose.",
     "trace": "Record what a program selects; summarise, show and replay recordings.",
+    "lint": "Check kernel interfaces, implementations, ops and backends.",
+    "rule": "List the lint rules, or print the page of one.",
     "doctor": "Report versions, devices, backends, targets and caches.",
 }
 """Each subcommand's one-line summary, in the order help lists them.
@@ -41,8 +46,10 @@ class LazyGroup(TyperGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command the arguments name, its module imported now."""
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            raise unknown("command", args[0], COMMANDS, "tileops --help lists the commands")
+        known = not args or args[0].startswith("-") or args[0] in COMMANDS
+        # Completion asks about half-written lines, where an error would land on the prompt.
+        if not known and not ctx.resilient_parsing:
+            raise unknown("command", args[0], COMMANDS, f"commands: {', '.join(COMMANDS)}")
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and command is not None:
             command = load_command(name)
@@ -59,7 +66,7 @@ def load_command(name: str) -> click.Command:
 
 app = typer.Typer(
     cls=LazyGroup,
-    name="tileops",
+    name=PROGRAM,
     help="Explain, compare, prove and lint which kernel an operator call selects.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -69,9 +76,16 @@ app = typer.Typer(
 
 
 def _print_version(value: bool) -> None:
-    if value:
-        typer.echo(f"tileops {distribution_version('tileops')}")
-        raise typer.Exit
+    if not value:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    for name in VERSIONED:
+        try:
+            typer.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            typer.echo(f"{name} not installed")
+    raise typer.Exit
 
 
 @app.callback()
@@ -79,34 +93,37 @@ def root(
     _version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the versions of tileops and of what its ops need.",
         ),
+    ] = False,
+    _traceback: Annotated[
+        bool,
+        typer.Option("--traceback", help="Show where an error was raised; taken by every command."),
     ] = False,
 ) -> None:
     """Explain, compare, prove and lint which kernel an operator call selects."""
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code.
 
     0: answered; 1: the answer is no; 2: wrong usage; 3: something could not be loaded;
     4: inconclusive under ``--strict``. A traceback appears only with ``--traceback``.
+
+    Args:
+        arguments: The words after the program's name; those of the process by default.
     """
-    arguments = sys.argv[1:]
-    show_traceback = "--traceback" in arguments
-    if show_traceback:
-        arguments.remove("--traceback")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    # Behind "--" stand the words of another program.
+    end = words.index("--") if "--" in words else len(words)
+    show_traceback = "--traceback" in words[:end]
+    words = [word for word in words[:end] if word != "--traceback"] + words[end:]
+    command = typer.main.get_command(app)
     try:
-        sys.exit(app(arguments))
-    except BrokenPipeError:
-        # The reader has gone; point stdout elsewhere so that the interpreter's own flush at exit
-        # does not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        code = command.main(words, prog_name=PROGRAM, standalone_mode=False)
     except Exception as error:
-        if show_traceback:
-            raise
-        code = 3 if isinstance(error, (TileopsError, ImportError)) else 70
-        typer.echo(f"error: {error or type(error).__name__}", err=True)
-        typer.echo("help: --traceback shows where it was raised", err=True)
-        sys.exit(code)
+        code = report(error, show_traceback)
+    sys.exit(code or ANSWERED)

@@ -6,17 +6,24 @@ import json
 
 import click
 
+from tileops.backend import BUILTIN
 from tileops.cli._explain_json import explanation_record
 from tileops.cli._explain_md import explanation_markdown
 from tileops.cli._explain_text import explanation_lines
-from tileops.cli._failure import LoadFailure
-from tileops.cli._imports import import_modules, load_op, warnings_on_stderr
+from tileops.cli._failure import LoadFailure, unknown
+from tileops.cli._imports import import_modules, load_op, stdout_kept_clean
 from tileops.cli._index import OpRow
 from tileops.cli._places import DeviceOptions, read_places
-from tileops.cli._question import chosen_interfaces, complete_facts, given_facts
-from tileops.cli._render import write
+from tileops.cli._question import (
+    chosen_interfaces,
+    complete_facts,
+    given_facts,
+    reject_strangers,
+)
+from tileops.cli._render import emit, write
 from tileops.errors import DispatchError
 from tileops.introspect.explanation import Explanation, explain_request, target_answer
+from tileops.ops.op import Op
 
 
 def ask(
@@ -33,7 +40,7 @@ def ask(
         UsageFailure: A name or a value is wrong.
         LoadFailure: The op, a module or a backend cannot be loaded.
     """
-    with warnings_on_stderr():
+    with stdout_kept_clean():
         op = load_op(row)
         import_modules(modules)
         places = read_places(options)
@@ -41,10 +48,13 @@ def ask(
             tables = op.selection_tables()
         except DispatchError as error:
             raise LoadFailure(f"{row.name} cannot be constructed", cause=str(error)) from error
+        _check_target(op, target)
         given = given_facts(ctx)
+        chosen = chosen_interfaces(op, interface)
+        reject_strangers(op, chosen, given)
         interfaces = []
         defaulted: tuple[str, ...] = ()
-        for name in chosen_interfaces(op, interface):
+        for name in chosen:
             facts, missing = complete_facts(op, name, given)
             defaulted = tuple(dict.fromkeys([*defaulted, *missing]))
             spec = op.interfaces[name].request
@@ -56,14 +66,22 @@ def ask(
             defaulted,
             places.every_board,
             tuple(interfaces),
+            op.registry.failures,
         )
+
+
+def _check_target(op: type[Op], target: str | None) -> None:
+    known = [*op.registry.targets(), BUILTIN]
+    if target is not None and target not in known:
+        remedy = f"known: {', '.join(known)}; --import MODULE adds targets of other packages"
+        raise unknown("target", target, known, remedy)
 
 
 def render(answer: Explanation, form: str) -> None:
     """Write an answer to stdout as text, json or md."""
     if form == "json":
-        click.echo(json.dumps(explanation_record(answer), indent=2))
+        emit(json.dumps(explanation_record(answer), indent=2, allow_nan=False) + "\n")
     elif form == "md":
-        click.echo(explanation_markdown(answer), nl=False)
+        emit(explanation_markdown(answer))
     else:
         write(explanation_lines(answer))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from importlib.metadata import version
 from typing import Any
 
+from tileops.backend import LoadFailure
 from tileops.call_spec import spell
+from tileops.cli._render import without_roots
 from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer
 from tileops.selection import Edge, Verdict
 
@@ -28,18 +31,21 @@ def explanation_record(answer: Explanation) -> dict[str, Any]:
             "problem": answer.target.problem,
             "registered": list(answer.target.registered),
         },
+        "load_failures": [_failure_record(one) for one in answer.load_failures],
         "interfaces": [_interface_record(answer, one) for one in answer.interfaces],
     }
 
 
-def _interface_record(answer: Explanation, one: InterfaceAnswer) -> dict[str, Any]:
-    decided = {
-        edge
-        for group in one.groups
-        for verdict in group.selection.verdicts
-        for edge in verdict.edges
+def _failure_record(failure: LoadFailure) -> dict[str, Any]:
+    return {
+        "name": failure.name,
+        "module": failure.value,
+        "distribution": failure.distribution,
+        "error": without_roots(f"{type(failure.error).__name__}: {failure.error}"),
     }
-    precedence = one.table.precedence
+
+
+def _interface_record(answer: Explanation, one: InterfaceAnswer) -> dict[str, Any]:
     return {
         "interface": one.table.interface,
         "request": type(one.call).__name__,
@@ -49,12 +55,8 @@ def _interface_record(answer: Explanation, one: InterfaceAnswer) -> dict[str, An
         },
         "groups": [_group_record(group) for group in one.groups],
         "precedence": {
-            "general": precedence.general,
-            "edges": [
-                {**_edge_record(edge), "decided": edge in decided}
-                for reached in precedence.edges.values()
-                for edge in reached.values()
-            ],
+            "general": one.table.precedence.general,
+            "edges": [{**_edge_record(edge), "decided": edge in one.decided} for edge in one.edges],
         },
     }
 
@@ -70,18 +72,21 @@ def _group_record(group: Group) -> dict[str, Any]:
         "device_facts": dataclasses.asdict(call.device_facts()),
         "outcome": selection.outcome.value,
         "selected": None if selected is None else selected.key,
-        "verdicts": [_verdict_record(verdict) for verdict in selection.verdicts],
+        "verdicts": [
+            _verdict_record(verdict, reason)
+            for verdict, reason in zip(selection.verdicts, group.reasons, strict=True)
+        ],
         "command": selection.command(),
     }
 
 
-def _verdict_record(verdict: Verdict) -> dict[str, Any]:
+def _verdict_record(verdict: Verdict, reason: str | None) -> dict[str, Any]:
     candidate = verdict.candidate
     location = candidate.location()
     return {
         "key": verdict.key,
         "stage": verdict.stage.value,
-        "reason": verdict.reason,
+        "reason": reason,
         "implementation": f"{candidate.implementation.__module__}.{candidate.name}",
         "location": None if location is None else str(location),
         "distribution": candidate.origin.distribution,
@@ -101,4 +106,7 @@ def _edge_record(edge: Edge) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    # JSON has no infinities.
+    if isinstance(value, float) and not math.isfinite(value):
+        return spell(value)
     return value if isinstance(value, (bool, int, float, str, type(None))) else spell(value)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tileops.call_spec import spell
-from tileops.cli._render import Line
+from tileops.cli._render import Line, Span, columns
 from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer, TargetAnswer
-from tileops.selection import Edge, EdgeKind, Outcome, Stage, Verdict
+from tileops.selection import Candidate, Edge, EdgeKind, Outcome, Stage, Verdict
 
 _MARK = {
     Stage.SELECTED: ("*", "bold green"),
@@ -16,12 +16,20 @@ _MARK = {
     Stage.RAISED: ("!", "bold red"),
 }
 
+OUTCOME = {
+    Outcome.UNSERVED: "unserved: no implementation serves this call",
+    Outcome.AMBIGUOUS: "ambiguous: several implementations serve this call, none has precedence",
+    Outcome.NO_DEVICE: "not available: no implementation runs on this device",
+    Outcome.DEFECTIVE: "defective: a refusal failed",
+}
+"""A sentence for every outcome that selects nothing."""
+
 
 def explanation_lines(answer: Explanation) -> Iterator[Line]:
     """Yield the lines of an explanation."""
-    yield (("target     ", "dim"), (target_sentence(answer.op, answer.target), ""))
+    yield (("target   ", "dim"), (target_sentence(answer.op, answer.target), ""))
     if answer.every_board:
-        yield (("devices    ", "dim"), ("no GPU here and none named: every known board", ""))
+        yield (("devices  ", "dim"), ("no GPU here and none named: every known board", ""))
     for one in answer.interfaces:
         yield ()
         yield from _interface_lines(answer, one)
@@ -47,84 +55,98 @@ def facts_sentence(answer: Explanation, one: InterfaceAnswer) -> str:
     )
 
 
+def places_sentence(group: Group) -> str:
+    """List where a group's outcome holds, and say which board's facts were assumed."""
+    places = ", ".join(group.places)
+    if group.assumed_board is None:
+        return places
+    return f"{places} (facts not stated are those of {group.assumed_board})"
+
+
+def edges_sentence(edges: tuple[Edge, ...]) -> str:
+    """Say by which keys a key is outranked, and why."""
+    by_reason: dict[str, list[str]] = {}
+    for edge in edges:
+        by_reason.setdefault(edge_reason(edge), []).append(edge.winner)
+    return "; ".join(f"by {', '.join(keys)}: {reason}" for reason, keys in by_reason.items())
+
+
+def edge_reason(edge: Edge) -> str:
+    """Say why one key outranks another."""
+    if edge.kind is EdgeKind.GENERAL:
+        return f"{edge.loser} is general"
+    between = edge.path[1:-1]
+    return f"preferred_over through {', '.join(between)}" if between else "preferred_over"
+
+
+def source_of(candidate: Candidate) -> str:
+    """Say where a class that is not in the tree comes from."""
+    origin = candidate.origin
+    return origin.distribution or (f"module {origin.module}" if origin.module else "")
+
+
 def _interface_lines(answer: Explanation, one: InterfaceAnswer) -> Iterator[Line]:
-    facts = facts_sentence(answer, one)
-    yield ((answer.op, "bold"), (".", ""), (one.table.interface, "bold"), (f"  {facts}", ""))
+    yield ((answer.op, "bold"), (f".{one.table.interface}  ", "bold"), (_facts(answer, one), ""))
     for group in one.groups:
         yield ()
         yield from _group_lines(group)
-    edges = list(_precedence_lines(one))
+    yield ()
+    yield (("candidates", "dim"),)
+    yield from columns([_candidate_row(candidate) for candidate in one.table.candidates])
+    edges = [_edge_row(one, edge) for edge in one.edges]
     if edges:
         yield ()
         yield (("precedence", "dim"),)
-        yield from edges
+        yield from columns(edges)
+
+
+def _facts(answer: Explanation, one: InterfaceAnswer) -> str:
+    return facts_sentence(answer, one) or "no facts"
 
 
 def _group_lines(group: Group) -> Iterator[Line]:
     selection = group.selection
-    where = f"  on {', '.join(group.places)}"
-    if group.assumed_board is not None:
-        where += f" (facts not stated are those of {group.assumed_board})"
     selected = selection.selected
+    where = (f"on {places_sentence(group)}", "")
     if selected is not None:
-        note = ", the general implementation" if selected.candidate.implementation.general else ""
-        yield (("selected ", "green"), (selected.key, "bold green"), (note, "yellow"), (where, ""))
+        note = "the general implementation, " if selected.candidate.implementation.general else ""
+        yield (("selected ", "green"), (f"{selected.key}  ", "bold green"), (note + where[0], ""))
     else:
-        yield ((_SENTENCE[selection.outcome], "bold red"), (where, ""))
-    width = max((len(v.key) for v in selection.verdicts), default=0)
-    for verdict in selection.verdicts:
-        yield _verdict_line(verdict, width)
+        yield ((f"{OUTCOME[selection.outcome]}  ", "bold red"), where)
+    rows = zip(selection.verdicts, group.reasons, strict=True)
+    yield from columns([_verdict_row(verdict, reason) for verdict, reason in rows])
     if selected is None:
-        yield (("  ", ""), (selection.reproduction(), "dim"))
+        yield ((f"  {selection.reproduction()}", "dim"),)
 
 
-_SENTENCE = {
-    Outcome.UNSERVED: "unserved: no implementation serves this call",
-    Outcome.AMBIGUOUS: "ambiguous: several implementations serve this call, none has precedence",
-    Outcome.NO_DEVICE: "not available: no implementation runs on this device",
-    Outcome.DEFECTIVE: "defective: a refusal failed",
-}
-
-
-def _verdict_line(verdict: Verdict, width: int) -> Line:
+def _verdict_row(verdict: Verdict, reason: str | None) -> Line:
     mark, style = _MARK.get(verdict.stage, ("x", "red"))
-    reason = verdict.reason or ""
-    if verdict.edges:
-        reason = "; ".join(
-            f"{edge.winner} outranks it: {_edge_reason(edge)}" for edge in verdict.edges
-        )
-    origin = verdict.candidate.origin
-    source = origin.distribution or (origin.module and f"module {origin.module}")
-    parts = [verdict.candidate.name, str(verdict.candidate.location() or "no source")]
-    parts += [f"from {source}"] if source else []
+    text = edges_sentence(verdict.edges) if verdict.edges else reason or ""
     return (
-        (f"  {mark} ", style),
-        (verdict.key.ljust(width), "bold"),
-        (f"  {verdict.stage.value.ljust(9)}  ", style),
-        (f"{reason}  " if reason else "", ""),
-        ("  ".join(parts), "dim"),
+        (f"  {mark} {verdict.key}", style),
+        (verdict.stage.value.ljust(len(Stage.OUTRANKED.value)), style),
+        (text, ""),
     )
 
 
-def _edge_reason(edge: Edge) -> str:
-    if edge.kind is EdgeKind.GENERAL:
-        return f"{edge.loser} is general"
-    return "preferred_over" + (f" through {' > '.join(edge.path)}" if len(edge.path) > 2 else "")
+def _candidate_row(candidate: Candidate) -> Line:
+    source = source_of(candidate)
+    notes = ["general"] if candidate.implementation.general else []
+    notes += [f"from {source}"] if source else []
+    return (
+        (f"    {candidate.key}", ""),
+        (candidate.name, ""),
+        (str(candidate.location() or "no source"), "dim"),
+        (", ".join(notes), "dim"),
+    )
 
 
-def _precedence_lines(one: InterfaceAnswer) -> Iterator[Line]:
-    """Yield every edge of the interface, the ones that decided some group marked."""
-    decided = {
-        (edge.winner, edge.loser)
-        for group in one.groups
-        for verdict in group.selection.verdicts
-        for edge in verdict.edges
-    }
-    for reached in one.table.precedence.edges.values():
-        for edge in reached.values():
-            mark = "  decided here" if (edge.winner, edge.loser) in decided else ""
-            yield (
-                (f"  {edge.winner} > {edge.loser}  ", ""),
-                (_edge_reason(edge), "dim"),
-                (mark, "bold green"),
-            )
+def _edge_row(one: InterfaceAnswer, edge: Edge) -> Line:
+    decided: Span = ("decided here", "bold green") if edge in one.decided else ("", "")
+    style = "" if edge in one.decided else "dim"
+    return (
+        (f"    {edge.winner}", style),
+        (f"> {edge.loser}", style),
+        (edge_reason(edge), style),
+        decided,
+    )

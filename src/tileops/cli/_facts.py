@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
-from typer.core import TyperCommand
+from click.core import ParameterSource
+from typer.core import TyperArgument, TyperCommand
 
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.cli._imports import imported_row
 from tileops.cli._index import FactRow, OpRow, in_tree_index
 from tileops.cli._values import FactType
+from tileops.device import BOARDS
 
 FACTS = "tileops.facts"
 ROW = "tileops.op"
+
+OP_HELP = "The class name of an op, such as LayerNormFwdOp."
 
 
 class FactsCommand(TyperCommand):
@@ -22,8 +25,12 @@ class FactsCommand(TyperCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Add an option for every fact of the named op, then parse."""
-        name = self._op_name(args)
-        row = None if name is None else find_row(name, _values_of("--import", args))
+        name = self._op_name(ctx, args)
+        if ctx.resilient_parsing:
+            # Completion: only what the static index holds, and never an error.
+            row = in_tree_index().get(name or "")
+        else:
+            row = None if name is None else find_row(name, _values_of("--import", args))
         if row is not None:
             ctx.meta[ROW] = row
             ctx.meta[FACTS] = {}
@@ -34,31 +41,47 @@ class FactsCommand(TyperCommand):
         except click.NoSuchOption as error:
             raise self._no_such_option(error, row) from None
 
-    def _op_name(self, args: list[str]) -> str | None:
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """State the help of OP, which typer loses since click's arguments have one of their own."""
+        for one in self.params:
+            if isinstance(one, TyperArgument) and one.name == "op":
+                one.help = OP_HELP
+        super().format_help(ctx, formatter)
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write nothing: typer writes the arguments together with the options."""
+
+    def _op_name(self, ctx: click.Context, args: list[str]) -> str | None:
         """Return the first argument that is no option and no option's value."""
-        flags = {
-            option: isinstance(one, click.Option) and one.is_flag
-            for one in self.get_params(click.Context(self))
+        takes_value = {
+            option: not (isinstance(one, click.Option) and one.is_flag)
+            for one in self.get_params(ctx)
             for option in (*one.opts, *one.secondary_opts)
         }
         words = iter(args)
         for word in words:
             if not word.startswith("-"):
                 return word
-            takes_value = not flags.get(word, word.startswith("--no-"))
-            if takes_value and "=" not in word and word in flags:
+            if word == "--":
+                return next(words, None)
+            option, assigned, _ = word.partition("=")
+            if option not in takes_value:
+                # A fact before its op: whether it takes a value is known only from the op.
+                return next((one for one in args if one in in_tree_index()), None)
+            if takes_value[option] and not assigned:
                 next(words, None)
-            elif word not in flags:
-                return next((w for w in args if w in in_tree_index()), None)
         return None
 
-    @staticmethod
-    def _no_such_option(error: click.NoSuchOption, row: OpRow | None) -> UsageFailure:
+    def _no_such_option(self, error: click.NoSuchOption, row: OpRow | None) -> UsageFailure:
+        own = [option for one in self.params for option in one.opts if option.startswith("--")]
         if row is None:
-            return UsageFailure(f"no option {error.option_name}; name the op first")
-        known = [f"--{fact.name.replace('_', '-')}" for fact in row.facts()]
+            return unknown("option", error.option_name, own, "name the op before its facts")
+        facts = [f"--{fact.name.replace('_', '-')}" for fact in row.facts()]
         return unknown(
-            "fact", error.option_name, known, f"{row.name} has the facts {', '.join(known)}"
+            "fact or option",
+            error.option_name,
+            dict.fromkeys([*facts, *own]),
+            f"{row.name} has the facts {', '.join(facts) or 'none'}",
         )
 
 
@@ -76,7 +99,10 @@ def find_row(name: str, modules: list[str]) -> OpRow:
     row = in_tree_index().get(name)
     if row is None:
         raise unknown(
-            "op", name, in_tree_index(), "--import MODULE adds ops defined in other packages"
+            "op",
+            name,
+            in_tree_index(),
+            f"known: {', '.join(in_tree_index())}; --import MODULE adds ops of other packages",
         )
     return row
 
@@ -86,6 +112,17 @@ def complete_op(incomplete: str) -> list[str]:
     return [name for name in in_tree_index() if name.startswith(incomplete)]
 
 
+def complete_interface(ctx: click.Context, incomplete: str) -> list[str]:
+    """Return the interfaces of the op named earlier on the line."""
+    row = ctx.meta.get(ROW)
+    return [] if row is None else [one for one in row.interfaces if one.startswith(incomplete)]
+
+
+def complete_board(incomplete: str) -> list[str]:
+    """Return the names of known boards."""
+    return [board.name for board in BOARDS if board.name.startswith(incomplete.lower())]
+
+
 def _values_of(option: str, args: list[str]) -> list[str]:
     values = [args[i + 1] for i, word in enumerate(args[:-1]) if word == option]
     return values + [w.split("=", 1)[1] for w in args if w.startswith(f"{option}=")]
@@ -93,31 +130,33 @@ def _values_of(option: str, args: list[str]) -> list[str]:
 
 def _option(row: FactRow, taken: set[str]) -> click.Option:
     """Build the option of one fact; its value lands in the context, not in the function."""
+    parameter = f"fact_{row.name}"
     flag = row.name.replace("_", "-")
     if f"--{flag}" in taken:
         flag = f"fact-{flag}"
 
     def keep(ctx: click.Context, _param: click.Parameter, value: Any) -> None:
-        if value is not _UNSET and value is not None:
+        # The value alone does not tell: a fact that was given can be None.
+        if ctx.get_parameter_source(parameter) is ParameterSource.COMMANDLINE:
             ctx.meta[FACTS][row.name] = value
 
-    words = ["required" if row.default is None else f"default: {row.default}"]
-    if row.range:
-        words.insert(0, row.range)
-    if row.choices:
-        words.insert(0, "|".join(row.choices))
-    text = f"{row.name} of the call [{'; '.join(words)}]"
+    text = f"{row.name} of the call" + (f", {row.range}" if row.range else "")
+    # Parentheses: completion reads square brackets as markup.
+    text += " (required)" if row.default is None else f" (default {row.default})"
     declaration = f"--{flag}/--no-{flag}" if row.kind == "bool" else f"--{flag}"
     return click.Option(
-        [declaration, f"fact_{row.name}"],
+        [declaration, parameter],
         type=click.BOOL if row.kind == "bool" else FactType(row),
         default=None,
         is_flag=row.kind == "bool" or None,
         expose_value=False,
         callback=keep,
         help=text,
-        metavar=None if row.kind == "bool" else row.kind.upper(),
+        metavar=_metavar(row),
     )
 
 
-_UNSET = getattr(sys.modules.get("click.core"), "UNSET", object())
+def _metavar(row: FactRow) -> str | None:
+    if row.kind == "bool":
+        return None
+    return f"[{'|'.join(row.choices)}]" if row.choices else row.kind.upper()

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
 
 import click
+from click.exceptions import NoArgsIsHelpError
+
+from tileops.errors import TileopsError
 
 ANSWERED = 0
 NO = 1
 USAGE = 2
 NOT_LOADED = 3
 INCONCLUSIVE = 4
+INTERNAL = 70
+INTERRUPTED = 130
 
 
 class Failure(click.ClickException):
@@ -46,9 +52,43 @@ class LoadFailure(Failure):
 
 
 def unknown(what: str, name: str, known: Iterable[str], remedy: str | None = None) -> UsageFailure:
-    """Reject a name, with the nearest known ones."""
+    """Reject a name, with the nearest known ones.
+
+    The known names are listed when none is near and no remedy says more.
+    """
     names = list(known)
-    folded = {one.lower(): one for one in names}
-    near = [folded[hit] for hit in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
-    return UsageFailure(f"no {what} {name!r}; {hint}", remedy=remedy)
+    folded = {_folded(one): one for one in names}
+    near = [
+        folded[hit] for hit in difflib.get_close_matches(_folded(name), folded, n=3, cutoff=0.6)
+    ]
+    if near:
+        hint = f"; did you mean {' or '.join(near)}?"
+    else:
+        hint = "" if remedy else f"; known: {', '.join(names) or 'none'}"
+    return UsageFailure(f"no {what} {name!r}{hint}", remedy=remedy)
+
+
+def _folded(name: str) -> str:
+    return name.lstrip("-").lower()
+
+
+def report(error: BaseException, show_traceback: bool) -> int:
+    """Write what ended a command to stderr and return the exit code it deserves."""
+    if show_traceback:
+        traceback.print_exception(error)
+    if isinstance(error, click.Abort):
+        return INTERRUPTED
+    if not isinstance(error, click.ClickException):
+        return _report_exception(error, show_traceback)
+    if isinstance(error, click.UsageError) and not isinstance(error, NoArgsIsHelpError):
+        text = error.format_message().rstrip(".")
+        remedy = None if error.ctx is None else f"{error.ctx.command_path} --help"
+        error = UsageFailure(text[:1].lower() + text[1:], remedy=remedy)
+    error.show()
+    return error.exit_code
+
+
+def _report_exception(error: BaseException, show_traceback: bool) -> int:
+    remedy = None if show_traceback else "--traceback shows where it was raised"
+    Failure(f"{error}" if str(error) else type(error).__name__, remedy=remedy).show()
+    return NOT_LOADED if isinstance(error, (TileopsError, ImportError)) else INTERNAL

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,8 @@ def import_modules(names: list[str]) -> None:
         sys.path.insert(0, os.getcwd())
     for name in names:
         try:
-            import_module(name)
+            with redirect_stdout(sys.stderr):
+                import_module(name)
         except (Exception, SystemExit) as error:
             raise LoadFailure(
                 f"cannot import {name}", cause=f"{type(error).__name__}: {error}"
@@ -51,9 +52,8 @@ def load_op(row: OpRow) -> type[Op]:
     """Import the op of a row.
 
     Raises:
-        LoadFailure: torch is missing, or the op's module cannot be imported.
+        LoadFailure: The op's module cannot be imported.
     """
-    require_torch()
     import_modules([row.module])
     op: type[Op] = getattr(sys.modules[row.module], row.name)
     return op
@@ -76,9 +76,13 @@ def require_torch() -> None:
 
 
 @contextmanager
-def warnings_on_stderr() -> Iterator[None]:
-    """Show warnings, of backends that fail to load above all, as one line each on stderr."""
-    with warnings.catch_warnings(record=True) as caught:
+def stdout_kept_clean() -> Iterator[None]:
+    """Keep stdout for the answer while code of others runs.
+
+    What imported modules, detectors and refusals print goes to stderr, and so do warnings, of
+    backends that fail to load above all, one line each.
+    """
+    with redirect_stdout(sys.stderr), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.filterwarnings("always", category=RuntimeWarning, message="tileops")
         try:

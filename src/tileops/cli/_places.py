@@ -52,24 +52,46 @@ def read_places(options: DeviceOptions) -> Places:
             raise UsageFailure("--gpu states every device fact; leave the other device options out")
         board = board_named(options.gpu)
         if board is None:
-            raise unknown("board", options.gpu, [one.name for one in BOARDS])
+            names = [one.name for one in BOARDS]
+            raise unknown("board", options.gpu, names, f"known boards: {', '.join(names)}")
         return Places((place_of_board(board),))
     if options.device is not None:
-        device = _read_device(options.device)
-        return Places((Place(options.device, device, options.stated),))
+        device = _read_device(options)
+        return Places((Place(_name(options), device, options.stated),))
     if options.stated:
-        name = ", ".join(f"{fact.replace('_', '-')} {value}" for fact, value in options.stated)
-        return Places((Place(name, None, options.stated),))
+        return Places((Place(_name(options), None, options.stated),))
     here = current_device()
     if here is not None:
         return Places((Place(str(here), here),))
     return Places(places_of_boards(), every_board=True)
 
 
-def _read_device(text: str) -> torch.device:
+def _name(options: DeviceOptions) -> str:
+    facts = [f"{fact.replace('_', '-')} {value}" for fact, value in options.stated]
+    return ", ".join([*([options.device] if options.device else []), *facts])
+
+
+def _read_device(options: DeviceOptions) -> torch.device:
+    """Return the device that ``--device`` names, its facts readable unless stated."""
     import torch
 
+    from tileops.device import READERS, facts_of
+    from tileops.errors import DeviceFactsError
+
+    text = options.device or ""
     try:
-        return torch.device(text)
+        device = torch.device(text)
     except RuntimeError:
-        raise UsageFailure(f"--device takes a device such as cpu or cuda:0; got {text!r}") from None
+        known = sorted({"cpu", "meta", "mps", "xpu", *READERS.device_types})
+        remedy = f"--device takes {', '.join(known)}, each with an index if need be: cuda:0"
+        raise unknown("device", text.partition(":")[0], known, remedy) from None
+    if device.type == "cuda" and device.index is not None and options.arch is None:
+        try:
+            facts_of(device)
+        except DeviceFactsError as error:
+            raise UsageFailure(
+                f"this machine has no device {text}",
+                cause=error.fields["problem"],
+                remedy="--gpu h200 or --arch 90 states the facts of a device that is elsewhere",
+            ) from error
+    return device

@@ -29,8 +29,28 @@ def chosen_interfaces(op: type[Op], interface: str | None) -> tuple[str, ...]:
             raise UsageFailure(f"{op.__name__} has no kernel interface to explain")
         return tuple(op.interfaces)
     if interface not in op.interfaces:
-        raise unknown(f"interface of {op.__name__}", interface, op.interfaces)
+        names = ", ".join(op.interfaces) or "none"
+        remedy = f"{op.__name__} has the interfaces {names}"
+        raise unknown("interface", interface, op.interfaces, remedy)
     return (interface,)
+
+
+def reject_strangers(op: type[Op], interfaces: tuple[str, ...], given: dict[str, Any]) -> None:
+    """Reject a fact that the op has, but none of the interfaces asked about.
+
+    Raises:
+        UsageFailure: There is such a fact.
+    """
+    known = {f.name for one in interfaces for f in facts_declared(op.interfaces[one].request)}
+    for name in given:
+        if name not in known:
+            flag = f"--{name.replace('_', '-')}"
+            flags = [f"--{one.replace('_', '-')}" for one in sorted(known)]
+            where = ", ".join(interfaces)
+            raise UsageFailure(
+                f"{flag} is no fact of {op.__name__}.{where}",
+                remedy=f"it has the facts {', '.join(flags) or 'none'}",
+            )
 
 
 def complete_facts(
@@ -48,8 +68,9 @@ def complete_facts(
         f"--{f.name.replace('_', '-')}" for f in declared if f.required and f.name not in given
     ]
     if missing:
+        whose = op.__name__ if len(op.interfaces) == 1 else f"{op.__name__}.{interface}"
         raise UsageFailure(
-            f"{op.__name__} needs {', '.join(missing)}",
+            f"{whose} needs {', '.join(missing)}",
             remedy=f"tileops explain {op.__name__} --help lists every fact",
         )
     facts = {f.name: _value(f, given[f.name]) if f.name in given else f.default for f in declared}

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
 import sys
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
 
 Span = tuple[str, str]
 """Text and its style; the empty style is plain."""
 
 Line = tuple[Span, ...]
+"""Spans that follow one another.
+
+On a terminal too narrow for a line of several spans, the last one is wrapped under its own
+beginning. A line of one span is never broken, so a command can be copied.
+"""
+
+
+def columns(rows: Sequence[Line], *, gap: str = "  ") -> Iterator[Line]:
+    """Pad every span but a row's last so that the spans of all rows stand in columns."""
+    widths: dict[int, int] = {}
+    for row in rows:
+        for place, (text, _) in enumerate(row[:-1]):
+            widths[place] = max(widths.get(place, 0), len(text))
+    for row in rows:
+        padded = [(text.ljust(widths[i]) + gap, style) for i, (text, style) in enumerate(row[:-1])]
+        yield (*padded, row[-1])
 
 
 def plain(lines: Iterable[Line]) -> str:
@@ -18,16 +39,65 @@ def plain(lines: Iterable[Line]) -> str:
 
 
 def write(lines: Iterable[Line]) -> None:
-    """Write lines to stdout, in colour on a terminal unless ``NO_COLOR`` is set."""
-    if not _in_colour():
-        sys.stdout.write(plain(lines))
-        return
+    """Write lines to stdout, in colour and to its width on a terminal unless told otherwise."""
+    if sys.stdout.isatty():
+        lines = _fitted(lines, shutil.get_terminal_size().columns)
+    emit(_coloured(lines) if _in_colour() else plain(lines))
+
+
+def emit(text: str) -> None:
+    """Write to stdout now.
+
+    A reader that has gone, such as ``head``, ends the command with the code of a program that the
+    broken pipe kills, and quietly.
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Point stdout elsewhere, so that the interpreter's own flush at exit does not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(141) from None
+
+
+def without_roots(text: str) -> str:
+    """Shorten the paths in a message to what follows the folder they are imported from."""
+    for root in sorted({*sys.path, os.getcwd()}, key=lambda one: (-len(one), one)):
+        if len(root) > 1:
+            text = text.replace(f"{root}{os.sep}", "")
+    return text
+
+
+def _fitted(lines: Iterable[Line], width: int) -> Iterator[Line]:
+    for line in lines:
+        indent = sum(len(text) for text, _ in line[:-1])
+        # A column narrower than this reads worse than a long line.
+        if len(line) < 2 or width - indent < 24:
+            yield line
+            continue
+        text, style = line[-1]
+        first, *more = textwrap.wrap(text, width - indent, break_long_words=False) or [""]
+        yield (*line[:-1], (first, style))
+        for part in more:
+            yield ((" " * indent, ""), (part, style))
+
+
+def _coloured(lines: Iterable[Line]) -> str:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(soft_wrap=True, highlight=False, force_terminal=True)
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+        soft_wrap=True,
+        highlight=False,
+    )
     for line in lines:
         console.print(Text.assemble(*((text, style) for text, style in line)))
+    return buffer.getvalue()
 
 
 def _in_colour() -> bool:

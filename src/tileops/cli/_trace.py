@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from tileops.cli._failure import LoadFailure, UsageFailure
-from tileops.cli._imports import import_modules, warnings_on_stderr
+from tileops.cli._imports import import_modules, stdout_kept_clean
 from tileops.cli._render import write
 from tileops.cli._table import Table, table_html, table_lines, table_markdown
 from tileops.introspect.trace import (
@@ -56,7 +56,7 @@ def write_records(file: Path, form: str) -> None:
 def write_replay(file: Path, modules: list[str], form: str) -> bool:
     """Write what would change, and return whether anything would."""
     recording = _read(file)
-    with warnings_on_stderr():
+    with stdout_kept_clean():
         import_modules([*modules, *_modules_of(recording)])
         from tileops.ops.catalogue import op_class
 

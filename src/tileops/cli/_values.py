@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.cli._index import FactRow
@@ -57,6 +58,13 @@ class FactType(click.ParamType):  # type: ignore[type-arg]
         """Read a value; a dtype or a choice stays a name until torch is there."""
         return read_value(self.row, value) if isinstance(value, str) else value
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer the values of a dtype or a choice."""
+        known = sorted(set(DTYPES.values())) if self.row.kind == "dtype" else self.row.choices
+        return [CompletionItem(one) for one in known if one.startswith(incomplete)]
+
 
 def read_value(row: FactRow, text: str) -> Any:
     """Read one fact's value.
@@ -70,11 +78,12 @@ def read_value(row: FactRow, text: str) -> Any:
     if row.kind == "dtype":
         name = text.removeprefix("torch.").lower()
         if name not in DTYPES:
-            raise unknown("dtype", text, sorted(set(DTYPES.values())), f"{flag} takes a dtype")
+            names = sorted(set(DTYPES.values()))
+            raise unknown("dtype", text, names, f"{flag} takes {', '.join(names)}")
         return DTYPES[name]
     if row.kind == "choice":
         if text not in row.choices:
-            raise unknown(f"{row.name}", text, row.choices)
+            raise unknown(row.name, text, row.choices, f"{flag} takes {', '.join(row.choices)}")
         return text
     readers: dict[str, Callable[[str], Any]] = {
         "int": _integer,
@@ -101,6 +110,17 @@ def read_arch(text: str) -> int:
     if not digits.isdigit():
         raise UsageFailure(f"--arch takes an architecture such as 90 or sm_90; got {text!r}")
     return int(digits)
+
+
+def at_least(least: int) -> Callable[[click.Parameter, int | None], int | None]:
+    """Return an option's callback that rejects smaller numbers."""
+
+    def check(param: click.Parameter, value: int | None) -> int | None:
+        if value is not None and value < least:
+            raise UsageFailure(f"{param.opts[0]} must be {least} or more, got {value}")
+        return value
+
+    return check
 
 
 def _integer(text: str) -> int:

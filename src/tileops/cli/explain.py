@@ -8,10 +8,19 @@ from typing import Annotated
 
 import typer
 
-from tileops.cli._facts import ROW, FactsCommand, complete_op
+from tileops.cli._facts import (
+    OP_HELP,
+    ROW,
+    FactsCommand,
+    complete_board,
+    complete_interface,
+    complete_op,
+)
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._imports import require_torch
 from tileops.cli._places import DeviceOptions
-from tileops.cli._values import read_arch
+from tileops.cli._render import emit
+from tileops.cli._values import at_least, read_arch
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -29,21 +38,33 @@ def explain(
     ctx: typer.Context,
     op: Annotated[
         str | None,
-        typer.Argument(help="The op's class name.", autocompletion=complete_op, show_default=False),
+        typer.Argument(help=OP_HELP, autocompletion=complete_op, show_default=False),
     ] = None,
     interface: Annotated[
-        str | None, typer.Option(help="One kernel interface; all of the op's by default.")
+        str | None,
+        typer.Option(
+            help="One kernel interface; all of the op's by default.",
+            autocompletion=complete_interface,
+        ),
     ] = None,
     arch: Annotated[str | None, typer.Option(help="State an architecture: 90 or sm_90.")] = None,
-    gpu: Annotated[str | None, typer.Option(help="State a known board's facts: h200.")] = None,
+    gpu: Annotated[
+        str | None,
+        typer.Option(help="State a known board's facts: h200.", autocompletion=complete_board),
+    ] = None,
     device: Annotated[str | None, typer.Option(help="Ask about a device: cpu, cuda:0.")] = None,
-    sm_count: Annotated[int | None, typer.Option(help="State the number of SMs.")] = None,
+    sm_count: Annotated[
+        int | None, typer.Option(callback=at_least(1), help="State the number of SMs.")
+    ] = None,
     smem_budget: Annotated[
-        int | None, typer.Option(help="State the bytes of shared memory a block can use.")
+        int | None,
+        typer.Option(
+            callback=at_least(0), help="State the bytes of shared memory a block can use."
+        ),
     ] = None,
     target: Annotated[str | None, typer.Option(help="The target= of the op.")] = None,
     modules: Annotated[
-        list[str] | None, typer.Option("--import", help="Import a module first.")
+        list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
     ] = None,
     form: Annotated[
         Format, typer.Option("--format", help="How to write; text by default.", show_default=False)
@@ -57,12 +78,13 @@ def explain(
     without one every known board.
     """
     if schema:
-        typer.echo((files("tileops.cli") / "schemas" / "explain.json").read_text("utf-8"), nl=False)
+        emit((files("tileops.cli") / "schemas" / "explain.json").read_text("utf-8"))
         return
     if op is None:
         raise UsageFailure("explain needs an OP", remedy="tileops explain LayerNormFwdOp --n 256")
     stated = None if arch is None else read_arch(arch)
     options = DeviceOptions(stated, gpu, device, sm_count, smem_budget)
+    require_torch()
     from tileops.cli._explain import ask, render
 
     answer = ask(ctx, ctx.meta[ROW], interface, options, target, modules or [])

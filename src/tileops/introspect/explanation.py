@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from tileops.backend import TargetChoice, choose_target
+from tileops.backend import LoadFailure, TargetChoice, choose_target
 from tileops.call_spec import CallSpec
 from tileops.device import BOARDS, Board
 from tileops.errors import TileopsError
 from tileops.ops.op import Op
-from tileops.selection import Outcome, Selection, SelectionTable, select
+from tileops.selection import Edge, Outcome, Selection, SelectionTable, Verdict, select
 
 __all__ = [
     "Explanation",
@@ -22,6 +22,7 @@ __all__ = [
     "Place",
     "TargetAnswer",
     "explain_request",
+    "place_of_board",
     "places_of_boards",
     "target_answer",
 ]
@@ -52,10 +53,19 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """Places where a call comes to the same end; ``selection`` is that of the first of them."""
+    """Places where a call comes to the same end for the same reasons.
+
+    Attributes:
+        places: Their names.
+        selection: The selection at the first of them.
+        reasons: Per verdict, the reason; where only the observed value differs between the
+            places, with every value observed.
+        assumed_board: The board whose facts stand in for those not stated.
+    """
 
     places: tuple[str, ...]
     selection: Selection
+    reasons: tuple[str | None, ...]
     assumed_board: str | None
 
 
@@ -66,6 +76,18 @@ class InterfaceAnswer:
     table: SelectionTable
     call: CallSpec
     groups: tuple[Group, ...]
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """Every edge of the precedence graph, by winner in declaration order."""
+        reached = self.table.precedence.edges.values()
+        return tuple(edge for edges in reached for edge in edges.values())
+
+    @property
+    def decided(self) -> frozenset[Edge]:
+        """The edges that outranked an applicable key at some place."""
+        verdicts = (v for group in self.groups for v in group.selection.verdicts)
+        return frozenset(edge for verdict in verdicts for edge in verdict.edges)
 
     @property
     def selected_somewhere(self) -> bool:
@@ -103,6 +125,7 @@ class Explanation:
         defaulted: Names of the facts that were not given.
         every_board: Whether no place was named and the answer covers every known board.
         interfaces: One answer per kernel request.
+        load_failures: The installed backends that did not load; their kernels take no part.
     """
 
     op: str
@@ -110,6 +133,7 @@ class Explanation:
     defaulted: tuple[str, ...]
     every_board: bool
     interfaces: tuple[InterfaceAnswer, ...]
+    load_failures: tuple[LoadFailure, ...] = ()
 
     @property
     def answered(self) -> bool:
@@ -138,23 +162,47 @@ def places_of_boards() -> tuple[Place, ...]:
 def explain_request(
     table: SelectionTable, spec: type[CallSpec], facts: dict[str, Any], places: Iterable[Place]
 ) -> InterfaceAnswer:
-    """Decide one kernel request at every place, and group the places by what comes of it."""
-    grouped: dict[Any, tuple[list[str], Selection, CallSpec]] = {}
-    first: CallSpec | None = None
-    for place in places:
-        call = place.call(spec, facts).resolved()
-        first = first or call
+    """Decide one kernel request at every place, and group the places by what comes of it.
+
+    Args:
+        table: The candidates of the interface.
+        spec: Its call spec type.
+        facts: The call's facts.
+        places: Where to ask; at least one.
+    """
+    calls = [(place.name, place.call(spec, facts).resolved()) for place in places]
+    grouped: dict[Any, list[tuple[str, Selection, str | None]]] = {}
+    for name, call in calls:
         selection = select(table, call)
-        signature = tuple((v.key, v.stage, v.reason, v.edges) for v in selection.verdicts)
-        grouped.setdefault((selection.outcome, signature), ([], selection, call))[0].append(
-            place.name
-        )
-    assert first is not None
-    groups = tuple(
-        Group(tuple(names), selection, call.assumed_board)
-        for names, selection, call in grouped.values()
-    )
-    return InterfaceAnswer(table, first, groups)
+        story = tuple((v.stage, _requirement(v), v.edges) for v in selection.verdicts)
+        member = (name, selection, call.assumed_board)
+        grouped.setdefault((selection.outcome, story), []).append(member)
+    return InterfaceAnswer(table, calls[0][1], tuple(map(_group, grouped.values())))
+
+
+_OBSERVED = ", got "
+"""What stands between the requirement and the observed value in a reason."""
+
+
+def _requirement(verdict: Verdict) -> str | None:
+    return verdict.reason and verdict.reason.partition(_OBSERVED)[0]
+
+
+def _group(members: list[tuple[str, Selection, str | None]]) -> Group:
+    names = tuple(name for name, _, _ in members)
+    _, selection, assumed_board = members[0]
+    verdicts = zip(*(one.verdicts for _, one, _ in members), strict=True)
+    return Group(names, selection, tuple(map(_common_reason, verdicts)), assumed_board)
+
+
+def _common_reason(verdicts: tuple[Verdict, ...]) -> str | None:
+    """Return the reason that verdicts with one requirement share, with every value observed."""
+    first = verdicts[0].reason
+    observed = [one.reason.partition(_OBSERVED)[2] for one in verdicts if one.reason is not None]
+    distinct = list(dict.fromkeys(observed))
+    if first is None or len(distinct) == 1:
+        return first
+    return f"{_requirement(verdicts[0])}{_OBSERVED}{', '.join(distinct)}"
 
 
 def target_answer(op: type[Op], target: str | None, device: torch.device) -> TargetAnswer:

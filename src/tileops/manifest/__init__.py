@@ -8,6 +8,7 @@ from tileops.manifest._entry import OpEntry, Roofline, Workload
 from tileops.manifest._expression import Expression
 from tileops.manifest._form import FormError, nearest
 from tileops.manifest._load import load, op_names
+from tileops.manifest._param_type import ParamType
 from tileops.manifest._scope import Scope
 from tileops.manifest._shape import Axis, Shape
 from tileops.manifest._signature import (
@@ -34,6 +35,7 @@ __all__ = [
     "OpEntry",
     "OutputDecl",
     "ParamDecl",
+    "ParamType",
     "Refinement",
     "Roofline",
     "Scope",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from tileops.manifest._expression import ALWAYS, Expression
@@ -31,4 +31,13 @@ def cases(node: ast.expr, leaf: Callable[[ast.expr], T]) -> tuple[Case[T], ...]:
 
 def choose(options: tuple[Case[T], ...], scope: Scope) -> T:
     """Return the value of the first case that holds."""
-    return next(case.value for case in options if case.when.evaluate(scope))
+    *conditional, last = options
+    for case in conditional:
+        if case.when.evaluate(scope):
+            return case.value
+    return last.value
+
+
+def narrowed(options: tuple[Case[T], ...], scope: Scope) -> tuple[Case[T], ...]:
+    """Return the cases with the conditions evaluated that the scope decides."""
+    return tuple(replace(case, when=case.when.narrowed(scope)) for case in options)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tileops.manifest._cases import Case, cases, choose
+from tileops.manifest._cases import Case, cases, choose, narrowed
 from tileops.manifest._form import FormError, nearest, parse
 from tileops.manifest._itemsize import ITEMSIZE
 from tileops.manifest._scope import Scope
@@ -35,6 +35,10 @@ class DtypeRule:
     def choose(self, scope: Scope) -> tuple[str, ...]:
         """Return the names allowed in this scope."""
         return choose(self.cases, scope)
+
+    def narrowed(self, scope: Scope) -> DtypeRule:
+        """Return the same with the conditions evaluated that the scope decides."""
+        return DtypeRule(self.text, narrowed(self.cases, scope))
 
     @property
     def names(self) -> frozenset[str]:

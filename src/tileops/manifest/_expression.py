@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tileops.manifest._evaluate import FUNCTIONS, TENSOR_FUNCTIONS, evaluate
@@ -24,6 +24,7 @@ _ALLOWED = (
     *(ast.Is, ast.IsNot, ast.In, ast.NotIn),
     *(ast.IfExp, ast.Tuple, ast.Subscript, ast.Call, ast.Name, ast.Constant, ast.Load),
 )
+_CONSTANTS = (bool, int, float, str, type(None))
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,22 @@ class Expression:
         Raises:
             ExpressionError: A name has no value, or an operation has no result.
         """
+        if isinstance(self._node, ast.Constant):
+            return self._node.value
         try:
             return evaluate(self._node, scope)
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
             values = self.shown(scope)
             raise ExpressionError(text=self.text, values=values, problem=str(error)) from error
+
+    def narrowed(self, scope: Scope) -> Expression:
+        """Return this expression, evaluated if the scope has everything it reads.
+
+        The text and the names stay, for messages.
+        """
+        if self.given or self.tensors or not scope.binds(self.names):
+            return self
+        return replace(self, _node=ast.Constant(self.evaluate(scope)))
 
     def shown(self, scope: Scope, origins: Mapping[str, str] | None = None) -> str:
         """Return ``name = value`` of everything the expression reads, for messages.
@@ -103,6 +115,8 @@ def _collect(node: ast.AST, names: set[str], reads: dict[str, set[str]]) -> None
         return
     if isinstance(node, ast.Name):
         names.add(node.id)
+    if isinstance(node, ast.Constant) and not isinstance(node.value, _CONSTANTS):
+        raise FormError(f"{ast.unparse(node)} is no constant of an expression")
     for child in ast.iter_child_nodes(node):
         _collect(child, names, reads)
 

@@ -46,7 +46,7 @@ class ParamType:
             return None
         try:
             return _CONVERT[self.kind](value)
-        except TypeError:
+        except (TypeError, OverflowError):
             raise FormError(f"must be {self}, got {value!r} ({type(value).__name__})") from None
 
     def __str__(self) -> str:

@@ -65,7 +65,7 @@ def _workload_params(node: Node, signature: Signature) -> dict[str, Any]:
     section.only(list(decls), required)
     values = {name: read_value(decls[name], child) for name, child in section.items().items()}
     for name, value in values.items():
-        if decls[name].choices and value not in decls[name].choices:
+        if not decls[name].allows(value):
             raise section.at(name).error(f"{value!r} is none of the choices")
     return values
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tileops.manifest._dtype import check_dtype
+from tileops.manifest._expression import Expression
 from tileops.manifest._form import FormError, nearest
 from tileops.manifest._node import Node
 from tileops.manifest._record import identifier, read_field, read_named, read_record, read_value
@@ -34,7 +35,7 @@ def read_signature(node: Node) -> Signature:
         params=tuple(_param(*item) for item in _items(node.get("params"))),
         dtypes=tuple(_dtype_var(*item) for item in _items(node.get("dtypes"))),
         together=tuple(read_field(child, tuple[str, ...]) for child in _elements(node, "together")),
-        refinements=tuple(read_record(n, Refinement) for n in _elements(node, "refinements")),
+        refinements=tuple(map(_refinement, _elements(node, "refinements"))),
         buffers=read_named(node.get("buffers"), BufferDecl),
         execution=tuple(_param(*item) for item in _items(node.get("execution"))),
     )
@@ -51,6 +52,13 @@ def _elements(node: Node, section: str) -> list[Node]:
     return found.elements() if found else []
 
 
+def _refinement(node: Node) -> Refinement:
+    """Read a condition: its text alone, or with the sentence that errors say."""
+    if node.children is None:
+        return Refinement(require=read_field(node, Expression))
+    return read_record(node, Refinement)
+
+
 def _param(name: str, node: Node) -> ParamDecl:
     """Read a parameter; its default and choices are kept in the form its type keeps."""
     param = read_record(node, ParamDecl, name=identifier(name, node))
@@ -59,7 +67,7 @@ def _param(name: str, node: Node) -> ParamDecl:
     if param.required:
         return param
     default = read_value(param, node.at("default"))
-    if choices and default not in choices:
+    if not param.allows(default):
         raise node.at("default").error(f"{default!r} is none of the choices")
     return msgspec.structs.replace(param, default=default)
 

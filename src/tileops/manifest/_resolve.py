@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
+from tileops.manifest._dtype import DtypeRule
 from tileops.manifest._evaluate import FUNCTIONS, TENSOR_FUNCTIONS
 from tileops.manifest._expression import NEVER, Expression
 from tileops.manifest._form import nearest
@@ -78,13 +79,10 @@ def _check_input(decl: TensorDecl, names: Names, node: Node) -> None:
     others = names.inputs - {decl.name}
     for field in ("optional", "when", "written"):
         check_reads(getattr(decl, field), node.at(field), names.params, others)
-    conditions = {
-        "shape": [case.when for case in decl.shape.cases],
-        "dtype": [case.when for case in decl.dtype.cases],
-    }
-    for field, expressions in conditions.items():
-        for expression in expressions:
-            check_reads(expression, node.at(field), names.params, others)
+    for field in ("shape", "dtype"):
+        rule: Shape | DtypeRule = getattr(decl, field)
+        for case in rule.cases:
+            check_reads(case.when, node.at(field), names.params, others)
     _check_dtype_names(decl.dtype.names, names.variables | names.dtype_params, node.at("dtype"))
     _check_axes(decl.shape, names, names.dims, node.at("shape"))
 
@@ -142,9 +140,9 @@ def _check_buffer(output: str, signature: Signature, node: Node) -> None:
 
 
 def _check_groups(signature: Signature, names: Names, node: Node) -> None:
-    place = node.at("together")
+    places = node.at("together").elements() if signature.together else []
     given = {decl.name: always_given(decl) for decl in signature.inputs}
-    for group in signature.together:
+    for group, place in zip(signature.together, places, strict=True):
         if len(group) < 2:
             raise place.error(f"a group has two inputs or more, got {list(group)}")
         for name in group:
@@ -155,11 +153,10 @@ def _check_groups(signature: Signature, names: Names, node: Node) -> None:
 
 
 def _check_refinements(signature: Signature, names: Names, node: Node) -> None:
-    place = node.get("refinements")
-    for index, refinement in enumerate(signature.refinements):
-        values = names.params | names.dims | names.variables
-        where = place.elements()[index].at("require") if place else node
-        check_reads(refinement.require, where, values, names.inputs)
+    places = node.at("refinements").elements() if signature.refinements else []
+    values = names.params | names.dims | names.variables
+    for refinement, place in zip(signature.refinements, places, strict=True):
+        check_reads(refinement.require, place.at("require"), values, names.inputs)
 
 
 def _check_whole(signature: Signature, node: Node) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from tileops.manifest._cases import Case, cases, choose
+from tileops.manifest._cases import Case, cases, choose, narrowed
 from tileops.manifest._expression import Expression
 from tileops.manifest._form import FormError, parse
 from tileops.manifest._scope import Scope
@@ -24,6 +24,11 @@ class Axis:
     size: Expression
     name: str | None
     splice: bool = False
+
+    @property
+    def computed(self) -> bool:
+        """Whether it is an expression over names, not a name or a number itself."""
+        return self.name is None and bool(self.size.names)
 
     def __str__(self) -> str:
         return f"*{self.size}" if self.splice else str(self.size)
@@ -52,6 +57,10 @@ class Shape:
     def choose(self, scope: Scope) -> tuple[Axis, ...]:
         """Return the axes in this scope."""
         return choose(self.cases, scope)
+
+    def narrowed(self, scope: Scope) -> Shape:
+        """Return the same with the conditions evaluated that the scope decides."""
+        return Shape(self.text, narrowed(self.cases, scope))
 
     def __str__(self) -> str:
         return self.text

@@ -33,6 +33,10 @@ class ParamDecl(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the caller must pass it."""
         return self.default is msgspec.UNSET
 
+    def allows(self, value: Any) -> bool:
+        """Whether a value of its type is among the choices; None is no matter of choice."""
+        return not self.choices or value is None or value in self.choices
+
 
 class DtypeVar(msgspec.Struct, frozen=True, kw_only=True):
     """A dtype variable: the first tensor that uses it binds it, the others must agree."""

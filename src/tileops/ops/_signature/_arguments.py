@@ -42,7 +42,7 @@ def check_value(op: str, decl: ParamDecl, value: Any) -> Any:
         raise ArgumentTypeError(
             op=op, tensor=decl.name, requirement=f"be {decl.type}", given=described(value)
         ) from None
-    if decl.choices and kept not in decl.choices:
+    if not decl.allows(kept):
         raise ArgumentValueError(
             op=op,
             tensor=decl.name,

@@ -13,6 +13,7 @@ from tileops.ops._signature._bound import BoundCall, Values
 from tileops.ops._signature._describe import dtype_of, manifest_value
 from tileops.ops._signature._dims import bind_dims
 from tileops.ops._signature._dtypes import bind_dtypes, check_buffer_dtypes, output_dtypes
+from tileops.ops._signature._narrow import narrowed
 from tileops.ops._signature._outputs import check_buffer_shapes, infer_outputs
 from tileops.ops._signature._params import check_params
 from tileops.ops._signature._placement import call_device, check_contiguity
@@ -46,6 +47,7 @@ class CallChecks:
         self.signature = signature
         self.params: Mapping[str, Any] = check_params(op, signature, params)
         self._values = {name: manifest_value(value) for name, value in self.params.items()}
+        self._narrowed = narrowed(signature, self._values)
 
     def check(
         self,
@@ -67,7 +69,7 @@ class CallChecks:
         Raises:
             SignatureError: The subclass of the first condition violated.
         """
-        op, signature = self.op, self.signature
+        op, signature = self.op, self._narrowed
         specs = check_presence(op, signature, self._values, inputs)
         scope = Scope(self._values, frozenset(specs))
         receiving = check_buffers(op, signature, scope, buffers)
@@ -78,14 +80,14 @@ class CallChecks:
 
         variables, dtype_origins = bind_dtypes(op, signature, scope, specs)
         scope = scope.extended(variables)
-        dtypes = output_dtypes(signature, scope)
+        dtypes = output_dtypes(signature, scope, specs)
         check_buffer_dtypes(op, signature, receiving, dtypes)
 
         dims, origins = bind_dims(op, signature, scope, specs)
         scope = scope.extended(dims)
-        check_refinements(op, signature.call_refinements, scope, dtype_origins | origins)
+        check_refinements(op, signature.refinements, scope, dtype_origins | origins)
 
-        outputs = infer_outputs(op, signature, scope, dtypes, device)
+        outputs = infer_outputs(op, signature, scope, dtypes, specs, device=device)
         check_buffer_shapes(op, signature, receiving, outputs)
 
         written = self._written(scope)
@@ -112,7 +114,7 @@ class CallChecks:
     def _written(self, scope: Scope) -> tuple[str, ...]:
         return tuple(
             decl.name
-            for decl in self.signature.inputs
+            for decl in self._narrowed.inputs
             if decl.name in scope.given and decl.written.evaluate(scope)
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tileops.manifest import Axis, ExpressionError, Scope, Shape, Signature
@@ -27,7 +27,7 @@ def bind_dims(
         dims.bind(decl.name, decl.shape, inputs[decl.name].shape)
     for decl in given:
         dims.check_computed(decl.name, decl.shape, inputs[decl.name].shape)
-    return dims.bound, dims.origins
+    return {name: dims.values[name] for name in dims.origins}, dims.origins
 
 
 def shape_of(axes: Sequence[Axis], scope: Scope) -> tuple[Any, ...]:
@@ -38,7 +38,8 @@ def shape_of(axes: Sequence[Axis], scope: Scope) -> tuple[Any, ...]:
     """
     sizes: list[Any] = []
     for axis in axes:
-        value = axis.size.evaluate(scope)
+        known = scope.values.get(axis.name) if axis.name else None
+        value = axis.size.evaluate(scope) if known is None else known
         sizes += value if axis.splice else [value]
     return tuple(sizes)
 
@@ -48,38 +49,40 @@ class _Dims:
 
     def __init__(self, op: str, scope: Scope) -> None:
         self.op = op
-        self.start = scope
-        self.bound: dict[str, Any] = {}
+        self.values = dict(scope.values)
+        # The scope sees the values as they are bound.
+        self.scope = Scope(self.values, scope.given)
         self.origins: dict[str, str] = {}
-
-    @property
-    def scope(self) -> Scope:
-        return self.start.extended(self.bound)
 
     def bind(self, tensor: str, shape: Shape, sizes: tuple[int, ...]) -> None:
         """Check the rank and the axes that are names or numbers; bind the names that are new."""
-        axes = shape.choose(self.start)
-        lengths = _lengths(axes, len(sizes), self.scope)
-        if lengths is None:
-            raise self._mismatch(tensor, shape, sizes)
+        axes = shape.choose(self.scope)
+        lengths = _lengths(axes, len(sizes), self.values)
         found: dict[str, Any] = {}
+        fits = lengths is not None
         first = 0
-        for axis, length in zip(axes, lengths, strict=True):
-            part = sizes[first : first + length]
+        for axis, length in zip(axes, lengths or (), strict=fits):
+            size = sizes[first : first + length] if axis.splice else sizes[first]
             first += length
-            size = part if axis.splice else part[0]
-            known = self.scope.extended(found)
-            if axis.name is not None and axis.name not in known.values:
-                found[axis.name] = size
-            elif _is_plain(axis) and axis.size.evaluate(known) != size:
-                raise self._mismatch(tensor, shape, sizes)
-        self.bound |= found
-        self.origins |= dict.fromkeys(found, tensor)
+            if axis.name is None:
+                fits = fits and (axis.computed or axis.size.evaluate(self.scope) == size)
+            else:
+                known = self.values.get(axis.name, found.get(axis.name))
+                fits = fits and (known is None or known == size)
+                if known is None:
+                    found[axis.name] = size
+        if not fits:
+            raise self._mismatch(tensor, shape, sizes)
+        self.values.update(found)
+        self.origins.update(dict.fromkeys(found, tensor))
 
     def check_computed(self, tensor: str, shape: Shape, sizes: tuple[int, ...]) -> None:
         """Check the axes that are computed, which needs every name bound."""
+        axes = shape.choose(self.scope)
+        if not any(axis.computed for axis in axes):
+            return
         try:
-            expected = shape_of(shape.choose(self.start), self.scope)
+            expected = shape_of(axes, self.scope)
         except ExpressionError as error:
             raise self._mismatch(tensor, shape, sizes, f" ({error.problem})") from error
         if expected != sizes:
@@ -88,7 +91,7 @@ class _Dims:
     def _mismatch(
         self, tensor: str, shape: Shape, sizes: tuple[int, ...], problem: str = ""
     ) -> ShapeMismatchError:
-        axes = shape.choose(self.start)
+        axes = shape.choose(self.scope)
         facts: dict[str, None] = {}
         for axis in axes:
             if fact := axis.size.shown(self.scope, self.origins):
@@ -103,18 +106,14 @@ class _Dims:
         )
 
 
-def _is_plain(axis: Axis) -> bool:
-    return axis.name is not None or not axis.size.names
-
-
-def _lengths(axes: Sequence[Axis], rank: int, scope: Scope) -> list[int] | None:
+def _lengths(axes: Sequence[Axis], rank: int, values: Mapping[str, Any]) -> list[int] | None:
     """Return how many dims each axis stands for, or None when the rank does not fit."""
     known: list[int | None] = []
     for axis in axes:
         if not axis.splice:
             known.append(1)
         else:
-            value = scope.values.get(str(axis.name))
+            value = values.get(str(axis.name))
             known.append(None if value is None else len(value))
     left = rank - sum(length or 0 for length in known)
     if left < 0 or (left > 0 and None not in known):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tileops.manifest import DtypeRule, ExpressionError, Scope, Signature
+from tileops.manifest import DtypeRule, ExpressionError, OutputDecl, Scope, Signature
 from tileops.ops._signature._bound import Values
 from tileops.ops._signature._describe import dtype_name, one_of
 from tileops.ops._signature.errors import DtypeMismatchError
@@ -62,16 +62,20 @@ def bind_dtypes(
     return dtypes.bound, dtypes.origins
 
 
-def output_dtypes(signature: Signature, scope: Scope) -> dict[str, str]:
+def output_dtypes(signature: Signature, scope: Scope, inputs: Values) -> dict[str, str]:
     """Return the dtype of every output the call returns, once the variables are bound."""
-    dtypes = {}
-    for decl in signature.outputs:
-        if decl.when.evaluate(scope):
-            (name,) = decl.dtype.choose(scope)
-            dtypes[decl.name] = (
-                param_dtype(decl.dtype, name, scope) if name in scope.values else name
-            )
-    return dtypes
+    return {
+        decl.name: _output_dtype(decl, scope, inputs)
+        for decl in signature.outputs
+        if decl.when.evaluate(scope)
+    }
+
+
+def _output_dtype(decl: OutputDecl, scope: Scope, inputs: Values) -> str:
+    if decl.alias is not None:
+        return dtype_name(inputs[decl.alias].dtype)
+    (name,) = decl.dtype.choose(scope)
+    return param_dtype(decl.dtype, name, scope) if name in scope.values else name
 
 
 def check_buffer_dtypes(

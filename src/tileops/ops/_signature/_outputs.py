@@ -20,18 +20,27 @@ def infer_outputs(
     signature: Signature,
     scope: Scope,
     dtypes: Mapping[str, str],
+    inputs: Values,
+    *,
     device: torch.device,
 ) -> Values:
     """Return the description of every output the call returns, by name, in order.
 
+    New outputs are on the call's device; an input given back is where it is.
+
     Raises:
         OutputShapeError: An output would have a size that is no size.
     """
-    return {
-        decl.name: TensorSpec(_shape(op, decl, scope), dtype_of(dtypes[decl.name]), device)
-        for decl in signature.outputs
-        if decl.name in dtypes
-    }
+    outputs = {}
+    for decl in signature.outputs:
+        if decl.name not in dtypes:
+            continue
+        if decl.alias is not None:
+            outputs[decl.name] = inputs[decl.alias]
+        else:
+            dtype = dtype_of(dtypes[decl.name])
+            outputs[decl.name] = TensorSpec(_shape(op, decl, scope), dtype, device)
+    return outputs
 
 
 def check_buffer_shapes(op: str, signature: Signature, buffers: Values, outputs: Values) -> None:
@@ -49,17 +58,21 @@ def check_buffer_shapes(op: str, signature: Signature, buffers: Values, outputs:
 
 def _shape(op: str, decl: OutputDecl, scope: Scope) -> tuple[int, ...]:
     axes = decl.shape.choose(scope)
-    names = ", ".join(axis.size.shown(scope) for axis in axes if axis.size.names)
-    requirement = f"have shape {decl.shape} with {names}"
+    problem = None
     try:
         sizes = shape_of(axes, scope)
     except ExpressionError as error:
-        raise OutputShapeError(
-            op=op, tensor=decl.name, requirement=requirement, given=error.problem
-        ) from error
-    if not all(_is_size(size) for size in sizes):
-        raise OutputShapeError(op=op, tensor=decl.name, requirement=requirement, given=str(sizes))
-    return sizes
+        problem = error.problem
+    else:
+        if all(_is_size(size) for size in sizes):
+            return sizes
+    facts = ", ".join(axis.size.shown(scope) for axis in axes if axis.size.names)
+    raise OutputShapeError(
+        op=op,
+        tensor=decl.name,
+        requirement=f"have shape {decl.shape} with {facts}",
+        given=problem or str(sizes),
+    )
 
 
 def _is_size(size: Any) -> bool:

@@ -1,0 +1,45 @@
+"""Findings as JUnit XML: one test case per finding, for services that read test results."""
+
+import re
+from xml.sax.saxutils import escape, quoteattr
+
+from tileops.findings._finding import Finding
+from tileops.findings._report import FindingReport
+
+__all__ = ["write_junit"]
+
+# XML 1.0 has no way to write most control characters, not even escaped.
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_junit(report: FindingReport) -> str:
+    """Return one suite; a run without findings holds one passing case."""
+    count = len(report.findings)
+    tests = max(count, 1)
+    cases = "".join(_case(finding) for finding in report.findings)
+    if not count:
+        cases = f"    <testcase classname={_attribute(report.tool)} name={_attribute('clean')}/>\n"
+    counts = f'tests="{tests}" failures="{count}" errors="0"'
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f"<testsuites {counts}>\n"
+        f"  <testsuite name={_attribute(report.tool)} {counts}>\n"
+        f"{cases}"
+        "  </testsuite>\n"
+        "</testsuites>\n"
+    )
+
+
+def _case(finding: Finding) -> str:
+    name = f"{finding.rule} {finding.path}:{finding.range}"
+    failure = f"type={_attribute(str(finding.severity))} message={_attribute(finding.message)}"
+    text = escape(_UNWRITABLE.sub("?", finding.excerpt))
+    return (
+        f"    <testcase classname={_attribute(finding.path)} name={_attribute(name)}>\n"
+        f"      <failure {failure}>{text}</failure>\n"
+        "    </testcase>\n"
+    )
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_UNWRITABLE.sub("?", text))

@@ -1,0 +1,125 @@
+"""The table ``[tool.tileops.lint]`` of ``pyproject.toml``, and which rules a run enables."""
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tileops.findings import Severity
+from tileops.lint._registry import all_rules, rule_ids
+from tileops.lint._tree import matches
+from tileops.lint.errors import LintConfigurationError, UnknownRuleError
+
+__all__ = ["Settings", "check_rules", "read_settings"]
+
+_KEYS = ("baseline", "exclude", "ignore", "per-file-ignores", "select")
+_GROUPS = {"all": tuple(Severity), **{str(severity): (severity,) for severity in Severity}}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the project configures.
+
+    ``select`` and ``ignore`` name rules, severities or "all"; an empty ``select`` means every
+    rule that is no matter of taste.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    baseline: str = ""
+
+    def enabled(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the ids of the rules to run; ``select`` replaces the configured one."""
+        wanted = _expand(select or self.select or (Severity.ERROR, Severity.WARNING))
+        unwanted = _expand((*self.ignore, *ignore))
+        # A rule named on the command line runs even where the configuration ignores it.
+        unwanted -= {name for name in select if name in rule_ids()} - set(ignore)
+        return tuple(sorted(wanted - unwanted))
+
+    def ignored(self, path: str) -> frozenset[str]:
+        """Return the rules that do not apply to a file."""
+        found = (rules for pattern, rules in self.per_file_ignores if matches(path, pattern))
+        return frozenset(_expand(rule for rules in found for rule in rules))
+
+
+@dataclass(slots=True)
+class _Reader:
+    file: str
+    table: dict[str, Any] = field(default_factory=dict)
+
+    def names(self, key: str) -> tuple[str, ...]:
+        value = self.table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise LintConfigurationError(file=self.file, problem=f"{key} must be a list of strings")
+        return tuple(value)
+
+    def text(self, key: str) -> str:
+        value = self.table.get(key, "")
+        if not isinstance(value, str):
+            raise LintConfigurationError(file=self.file, problem=f"{key} must be a string")
+        return value
+
+
+def read_settings(root: Path) -> Settings:
+    """Return the settings of a project; the defaults where it states none.
+
+    Raises:
+        LintConfigurationError: The table has an unknown key or a value of the wrong type.
+        UnknownRuleError: It names a rule that does not exist.
+    """
+    file = root / "pyproject.toml"
+    try:
+        document = tomllib.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return Settings()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LintConfigurationError(file=file.name, problem=f"cannot be read: {error}") from error
+    table = document.get("tool", {}).get("tileops", {}).get("lint", {})
+    for key in table:
+        if key not in _KEYS:
+            problem = f"has an unknown key {key!r}; known: {', '.join(_KEYS)}"
+            raise LintConfigurationError(file=file.name, problem=problem)
+    reader = _Reader(file.name, table)
+    inner = _Reader(file.name, table.get("per-file-ignores", {}))
+    settings = Settings(
+        select=reader.names("select"),
+        ignore=reader.names("ignore"),
+        exclude=reader.names("exclude"),
+        per_file_ignores=tuple((pattern, inner.names(pattern)) for pattern in inner.table),
+        baseline=reader.text("baseline"),
+    )
+    named = [rule for _, rules in settings.per_file_ignores for rule in rules]
+    check_rules((*settings.select, *settings.ignore, *named), f"{file.name} [tool.tileops.lint]")
+    return settings
+
+
+def check_rules(names: Iterable[str], where: str) -> None:
+    """Raise unless every name is a rule or a group of rules.
+
+    Raises:
+        UnknownRuleError: One is neither.
+    """
+    known = [*rule_ids(), *_GROUPS]
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "tileops rule lists them"
+            raise UnknownRuleError(where=where, rule=name, hint=hint)
+
+
+def _expand(names: Iterable[str]) -> set[str]:
+    """Return the rules that names and groups mean."""
+    found: set[str] = set()
+    for name in names:
+        if name == "all":
+            found.update(rule_ids())
+        elif name in _GROUPS:
+            weights = _GROUPS[name]
+            found.update(rule.id for rule in all_rules().values() if rule.severity in weights)
+        else:
+            found.add(name)
+    return found

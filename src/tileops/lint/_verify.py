@@ -1,0 +1,91 @@
+"""What must hold of a file after its edits, whatever rule made them."""
+
+import ast
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+from tileops.findings import Edit
+from tileops.lint._source import Source
+from tileops.lint.facts import Span
+
+__all__ = ["stray_change"]
+
+
+def stray_change(before: Source, after: Source, edits: Iterable[Edit]) -> str:
+    """Return why the edited file is not what the edits say, "" when it is.
+
+    Both texts must parse, and their trees may differ only in nodes that an edit touches.
+    """
+    try:
+        old = ast.parse(before.data)
+    except (SyntaxError, ValueError):
+        return "the file does not parse with the running Python"
+    try:
+        new = ast.parse(after.data)
+    except (SyntaxError, ValueError) as error:
+        return f"the fixed file would not parse: {error}"
+    touched = [(e.range.line, e.range.end_line) for e in edits]
+    for where in _differences(old, new):
+        if not any(first - 1 <= where[2] and where[0] <= last + 1 for first, last in touched):
+            return f"the fix would change line {where[0]} as well"
+    return ""
+
+
+def _differences(old: ast.AST, new: ast.AST) -> list[Span]:
+    """Return the spans, in the old tree, of the smallest nodes in which the trees differ."""
+    if ast.dump(old) == ast.dump(new):
+        return []
+    if type(old) is not type(new):
+        return [_span(old)]
+    found: list[Span] = []
+    plain = False
+    for name in old._fields:
+        mine, other = getattr(old, name, None), getattr(new, name, None)
+        if isinstance(mine, ast.AST) and isinstance(other, ast.AST):
+            found += _differences(mine, other)
+        elif isinstance(mine, list) and isinstance(other, list):
+            found += _aligned(old, mine, other)
+        elif mine != other:
+            plain = True
+    return [_span(old)] if plain else found
+
+
+def _aligned(owner: ast.AST, old: list[object], new: list[object]) -> list[Span]:
+    if not all(isinstance(item, ast.AST) for item in (*old, *new)):
+        return [] if old == new else [_span(owner)]
+    nodes = [item for item in old if isinstance(item, ast.AST)]
+    others = [item for item in new if isinstance(item, ast.AST)]
+    matcher = SequenceMatcher(
+        None,
+        [ast.dump(node) for node in nodes],
+        [ast.dump(node) for node in others],
+        autojunk=False,
+    )
+    found: list[Span] = []
+    for tag, first, last, other_first, other_last in matcher.get_opcodes():
+        if tag == "replace" and last - first == other_last - other_first:
+            pairs = zip(nodes[first:last], others[other_first:other_last], strict=True)
+            found += [span for mine, other in pairs for span in _differences(mine, other)]
+        elif tag in ("replace", "delete"):
+            found += [_span(node) for node in nodes[first:last]]
+        elif tag == "insert":
+            found.append(_gap(owner, nodes, first))
+    return found
+
+
+def _gap(owner: ast.AST, nodes: list[ast.AST], position: int) -> Span:
+    """Return the span an insertion before ``nodes[position]`` may lie in."""
+    start = _span(nodes[position - 1])[2] if position else _span(owner)[0]
+    end = _span(nodes[position])[0] if position < len(nodes) else _span(owner)[2]
+    return (start, 0, max(start, end), 0)
+
+
+def _span(node: ast.AST) -> Span:
+    line = getattr(node, "lineno", None)
+    if line is None:
+        inner = [child for child in ast.walk(node) if hasattr(child, "lineno")]
+        spans = [_span(child) for child in inner]
+        first = min((span[0] for span in spans), default=1)
+        return (first, 0, max((span[2] for span in spans), default=1), 0)
+    first = min([line, *(d.lineno for d in getattr(node, "decorator_list", []))])
+    return (first, node.col_offset, node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]

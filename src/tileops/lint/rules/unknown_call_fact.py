@@ -1,0 +1,213 @@
+"""The rule `unknown-call-fact`."""
+
+import difflib
+from collections.abc import Iterator
+from functools import partial
+
+from tileops.findings import Applicability, Edit, Severity
+from tileops.lint._case import Invalid, Valid
+from tileops.lint._rule import Repair, Report, Rule, Sources
+from tileops.lint.facts import FunctionFacts, Param, Read
+from tileops.lint.index import ClassNode, Kind, Project
+
+_METHODS = ("refusal", "entry_for", "__init__")
+_EVERY_OBJECT = frozenset(dir(object)) | {"__dict__", "__dataclass_fields__"}
+_SPEC = """\
+@dataclass(frozen=True)
+class GemmCall(CallSpec):
+    m: int = 0
+    trans_b: bool = True
+
+    @property
+    def is_vector(self):
+        return self.m == 1
+
+class GemmFwdInterface(KernelInterface):
+    request = GemmCall
+
+"""
+
+
+class UnknownCallFact(Rule):
+    """``refusal``, ``entry_for`` and the constructor read facts that the call spec has.
+
+    The spec is the ``request`` of every interface the class implements; where the parameter is
+    annotated with a related spec, that one's facts count as well.
+
+    Why:
+        A misspelt fact raises ``AttributeError`` in the middle of selection, on the first call
+        that gets that far.
+
+    Limits:
+        A fact that the same function also reads through ``getattr`` with a default is taken to be
+        guarded. Specs with a base that cannot be resolved are not judged. The constructor is
+        judged only where a parameter is annotated with a call spec or called ``call``.
+    """
+
+    id = "unknown-call-fact"
+    severity = Severity.ERROR
+    cross_file = True
+    fixes = (Applicability.UNSAFE,)
+
+    VALID = (
+        Valid(
+            "fields, inherited facts and properties",
+            _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
+            "    @classmethod\n    def refusal(cls, call):\n"
+            "        return call.is_vector or call.arch or call.m or call.__class__\n",
+        ),
+        Valid(
+            "guarded by getattr",
+            _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
+            "    @classmethod\n    def refusal(cls, call):\n"
+            "        return call.groups if getattr(call, 'groups', None) else None\n",
+        ),
+        Valid(
+            "a related spec in the annotation",
+            _SPEC + "@dataclass(frozen=True)\nclass GroupedCall(GemmCall):\n    groups: int = 1\n\n"
+            "class GemmKernel(Kernel, GemmFwdInterface):\n"
+            "    @classmethod\n    def refusal(cls, call: GroupedCall):\n"
+            "        return call.groups\n",
+        ),
+        Valid(
+            "a spec with a base that cannot be resolved",
+            "from acme import Facts\n\n@dataclass(frozen=True)\n"
+            "class AnyCall(CallSpec, Facts): ...\n\n"
+            "class AnyFwdInterface(KernelInterface):\n    request = AnyCall\n\n"
+            "class AnyKernel(Kernel, AnyFwdInterface):\n"
+            "    def __init__(self, call):\n        self.n = call.whatever\n",
+        ),
+        Valid(
+            "suppressed",
+            _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
+            "    @classmethod\n    def refusal(cls, call):\n"
+            "        return call.groups  # tileops: ignore[unknown-call-fact] -- set by the op\n",
+        ),
+    )
+    INVALID = (
+        Invalid(
+            "a misspelt fact in refusal",
+            _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
+            "    @classmethod\n    def refusal(cls, call):\n"
+            "        return 'serves b transposed' if not [|call.tran_b|] else None\n",
+            'GemmCall has no fact "tran_b"; did you mean "trans_b"?',
+            fixed=_SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
+            "    @classmethod\n    def refusal(cls, call):\n"
+            "        return 'serves b transposed' if not call.trans_b else None\n",
+        ),
+        Invalid(
+            "nothing like it, in entry_for",
+            _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
+            "    @classmethod\n    def entry_for(cls, spec):\n"
+            "        return spec.m, lambda: cls([|spec.window|])\n",
+            'GemmCall has no fact "window"',
+        ),
+        Invalid(
+            "the constructor",
+            _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
+            "    def __init__(self, call):\n        self.k = [|call.k_size|]\n",
+            'GemmCall has no fact "k_size"',
+        ),
+        Invalid(
+            "one of two interfaces, in other files",
+            {
+                "src/tileops/kernels/norm/call_spec.py": (
+                    "from dataclasses import dataclass\n\n"
+                    "from tileops.backend import CallSpec, KernelInterface\n\n\n"
+                    "@dataclass(frozen=True)\nclass NormCall(CallSpec):\n    n: int = 0\n\n\n"
+                    "@dataclass(frozen=True)\nclass WideCall(CallSpec):\n"
+                    "    n: int = 0\n    wide: bool = False\n\n\n"
+                    "class NormFwdInterface(KernelInterface):\n    request = NormCall\n\n\n"
+                    "class WideNormFwdInterface(KernelInterface):\n    request = WideCall\n"
+                ),
+                "src/tileops/kernels/norm/norm.py": (
+                    "from tileops.backend import Kernel\n"
+                    "from tileops.kernels.norm.call_spec import (\n"
+                    "    NormFwdInterface,\n    WideNormFwdInterface,\n)\n\n\n"
+                    "class NormKernel(Kernel, NormFwdInterface, WideNormFwdInterface):\n"
+                    "    @classmethod\n    def refusal(cls, call):\n"
+                    "        return [|call.wide|] and call.n or None\n"
+                ),
+            },
+            'NormCall has no fact "wide"',
+        ),
+    )
+
+    def check(self, project: Project) -> Iterator[Report]:
+        """Report the facts no spec has that the three methods of an implementation read."""
+        for node in project.of_kind(Kind.IMPLEMENTATION):
+            for method in node.facts.methods:
+                for param in _spec_params(project, node, method):
+                    yield from self._reads(project, node, method, param)
+
+    def _reads(
+        self, project: Project, node: ClassNode, method: FunctionFacts, param: Param
+    ) -> Iterator[Report]:
+        stated = None if param.annotation is None else _class(project, node, param)
+        guarded = {read.attribute for read in method.reads if read.guarded}
+        requests = [project.request(interface) for interface in project.interfaces_of(node)]
+        for read in method.reads:
+            if read.param != param.name or read.attribute in guarded | _EVERY_OBJECT:
+                continue
+            lacking = next((s for s in requests if s and _lacks(s, stated, read.attribute)), None)
+            if lacking is not None:
+                yield self._report(node, method, read, lacking)
+
+    def _report(
+        self, node: ClassNode, method: FunctionFacts, read: Read, spec: ClassNode
+    ) -> Report:
+        near = difflib.get_close_matches(read.attribute, _facts(spec), n=1)
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        message = f'{spec.name} has no fact "{read.attribute}"{hint}'
+        repair = None
+        if near:
+            build = partial(_edit, node, read, near[0])
+            repair = Repair(Applicability.UNSAFE, f"read {near[0]}", build)
+        symbol = f"{node.name}.{method.name}"
+        return self.report(node.module, read.span, message, symbol=symbol, repair=repair)
+
+
+def _spec_params(project: Project, node: ClassNode, method: FunctionFacts) -> list[Param]:
+    """Return the parameters that take a call spec."""
+    if method.name not in _METHODS:
+        return []
+    if method.name != "__init__":
+        return list(method.params[1:2])
+    return [p for p in method.params[1:] if p.name == "call" or _class(project, node, p)]
+
+
+def _class(project: Project, node: ClassNode, param: Param) -> ClassNode | None:
+    """Return the call spec a parameter is annotated with."""
+    if param.annotation is None:
+        return None
+    found = project.resolve_class(node.module, param.annotation)
+    return found if found is not None and found.kind in (Kind.CALL_SPEC, Kind.ROOT) else None
+
+
+def _lacks(spec: ClassNode, stated: ClassNode | None, name: str) -> bool:
+    """Say whether a spec, and the related one an annotation states, certainly have no such fact."""
+    found = spec.lookup(name)
+    if not found.known or found.owner is not None:
+        return False
+    if stated is None or not (stated.inherits(spec) or spec.inherits(stated)):
+        return True
+    other = stated.lookup(name)
+    return other.known and other.owner is None
+
+
+def _facts(spec: ClassNode) -> list[str]:
+    """Return the names of a spec's fields, properties and methods."""
+    names = {a.name: None for base in spec.mro for a in base.facts.attributes}
+    names |= {m.name: None for base in spec.mro for m in base.facts.methods}
+    return [name for name in names if not name.startswith("_")]
+
+
+def _edit(node: ClassNode, read: Read, near: str, sources: Sources) -> Iterator[Edit]:
+    import libcst as cst
+
+    from tileops.lint._edits import rewrite
+
+    def change(found: cst.BaseExpression) -> cst.BaseExpression | None:
+        return found.with_changes(attr=cst.Name(near)) if isinstance(found, cst.Attribute) else None
+
+    return rewrite(sources[node.module.path], read.span, change)

@@ -1,0 +1,3 @@
+"""A backend that cannot be imported."""
+
+raise ImportError("acme needs libacme.so")

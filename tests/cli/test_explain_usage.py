@@ -1,0 +1,182 @@
+"""Questions that cannot be asked: exit 2, a sentence, and the nearest names."""
+
+from __future__ import annotations
+
+import pytest
+
+NORM = ("explain", "LayerNormFwdOp", "--arch", "90")
+BLEND = ("explain", "BlendFwdOp", "--import", "acme_blend", "--arch", "90")
+
+
+@pytest.mark.parametrize(
+    ("words", "fragments"),
+    [
+        pytest.param(["explian"], ["no command 'explian'", "mean explain"], id="command"),
+        pytest.param(["--verison"], ["no such option '--verison'"], id="root-option"),
+        pytest.param(["explain"], ["explain needs an OP"], id="no-op"),
+        pytest.param(
+            ["explain", "LayerNormFwd", "--n", "4"],
+            ["no op 'LayerNormFwd'", "mean LayerNormFwdOp?", "--import MODULE adds ops"],
+            id="op",
+        ),
+        pytest.param(
+            ["explain", "Zzz"], ["no op 'Zzz'", "known: LayerNormFwdOp"], id="op-nothing-near"
+        ),
+        pytest.param(
+            [*NORM, "--n", "4", "--interface", "layernorm"],
+            ["no interface 'layernorm'", "mean layer_norm?"],
+            id="interface",
+        ),
+        pytest.param(
+            [*BLEND, "--n", "4", "--casual"],
+            ["no fact or option '--casual'", "mean --causal", "facts --n, --batch, --scale"],
+            id="fact",
+        ),
+        pytest.param([*NORM, "--n", "4", "--formt", "md"], ["mean --format"], id="option"),
+        pytest.param(
+            [*NORM, "--m", "4"], ["no fact or option '--m'", "--n, --eps"], id="fact-nothing-near"
+        ),
+        pytest.param(
+            ["explain", "--n", "4"], ["no option '--n'", "name the op before"], id="fact-without-op"
+        ),
+        pytest.param(
+            [*BLEND, "--n", "4", "--mode", "FASR"],
+            ["no mode 'FASR'", "mean FAST?", "--mode takes FAST, EXACT"],
+            id="choice",
+        ),
+        pytest.param(
+            [*NORM, "--n", "4", "--dtype", "floot16"],
+            ["no dtype 'floot16'", "mean float16", "--dtype takes bfloat16"],
+            id="dtype",
+        ),
+        pytest.param([*NORM, "--n", "four"], ["--n takes a whole number", "got 'four'"], id="int"),
+        pytest.param([*NORM, "--n", "4.0"], ["--n takes a whole number"], id="float-for-int"),
+        pytest.param(
+            [*NORM, "--n", "4", "--eps", "small"],
+            ["--eps takes a number", "got 'small'"],
+            id="float",
+        ),
+        pytest.param([*NORM, "--n", "4", "--eps", "none"], ["--eps takes a number"], id="not-none"),
+        pytest.param(
+            ["explain", "LayerNormFwdOp", "--n", "4", "--gpu", "h20"],
+            ["no board 'h20'", "h200", "known boards: a100, a40"],
+            id="board",
+        ),
+        pytest.param(
+            ["explain", "LayerNormFwdOp", "--n", "4", "--device", "cudda:0"],
+            ["no device 'cudda'", "mean cuda"],
+            id="device",
+        ),
+        pytest.param(
+            ["explain", "LayerNormFwdOp", "--n", "4", "--device", "nonsense"],
+            ["no device 'nonsense'", "--device takes cpu, cuda"],
+            id="device-nothing-near",
+        ),
+        pytest.param(
+            [*NORM, "--n", "4", "--target", "acmee", "--import", "acme_target"],
+            ["no target 'acmee'", "mean acme?"],
+            id="target",
+        ),
+        pytest.param([*NORM, "--n", "4", "--format", "jsn"], ["'jsn'", "'json'"], id="format"),
+        pytest.param([*NORM, "--n", "4", "more"], ["unexpected extra argument (more)"], id="extra"),
+        pytest.param([*NORM, "--n"], ["'--n' requires an argument"], id="no-value"),
+    ],
+)
+def test_an_unknown_name_or_value_is_answered_with_the_nearest(cli, words, fragments):
+    """Each is a usage failure: nothing on stdout, ``error:`` first on stderr."""
+    result = cli(*words)
+
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.startswith("error: ")
+    for fragment in fragments:
+        assert fragment in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "fragment"),
+    [
+        pytest.param(NORM, "LayerNormFwdOp needs --n", id="required-missing"),
+        pytest.param(
+            [*BLEND, "--parts", "1"], "BlendFwdOp.blend needs --n", id="required-missing-of-two"
+        ),
+        pytest.param([*NORM, "--n", "0"], "--n must be 1 to 2147483647, got 0", id="below"),
+        pytest.param([*NORM, "--n=-1"], "--n must be 1 to 2147483647, got -1", id="negative"),
+        pytest.param([*NORM, "--n", "2147483648"], "got 2147483648", id="above"),
+        pytest.param([*BLEND, "--n", "4097"], "--n must be 1 to 4096, got 4097", id="just-above"),
+        pytest.param(
+            [*NORM, "--n", "4", "--eps", "-1e-9"], "--eps must be 0.0 or more", id="float-below"
+        ),
+        pytest.param([*NORM, "--n", "4", "--eps", "nan"], "got nan", id="not-a-number"),
+        pytest.param(
+            [*NORM, "--n", "4", "--dtype", "float64"],
+            "no op makes such a call: dtype must be float16, bfloat16 or float32",
+            id="impossible-dtype",
+        ),
+        pytest.param(
+            [*BLEND, "--n", "8", "--batch", "9"],
+            "no op makes such a call: batch must not exceed n",
+            id="impossible-together",
+        ),
+        pytest.param(
+            [*BLEND, "--interface", "split", "--n", "8", "--causal"],
+            "--causal is no fact of BlendFwdOp.split",
+            id="fact-of-another-interface",
+        ),
+    ],
+)
+def test_a_call_that_no_op_makes_is_rejected(cli, words, fragment):
+    """A missing, out-of-range, impossible or misplaced fact is exit 2 with its reason."""
+    result = cli(*words)
+
+    assert result.code == 2
+    assert result.out == ""
+    assert fragment in result.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["--n", "4096"], id="upper-end"),
+        pytest.param(["--n", "1"], id="lower-end"),
+        pytest.param(["--n", "8", "--batch", "8"], id="just-possible"),
+        pytest.param(["--n", "8", "--scale", "none"], id="optional-none"),
+        pytest.param(["--n", "8", "--no-causal", "--mode", "EXACT"], id="flag-and-choice"),
+        pytest.param(["--n=8", "--batch=2"], id="equals-sign"),
+    ],
+)
+def test_values_at_the_edge_are_accepted(cli, words):
+    """Both ends of a range belong to it."""
+    assert cli(*BLEND, "--interface", "blend", *words).code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["explain", "--n", "4", "LayerNormFwdOp", "--arch", "90"], id="fact-first"),
+        pytest.param(["explain", "--arch", "90", "LayerNormFwdOp", "--n", "4"], id="option-first"),
+        pytest.param(
+            ["explain", "--format=text", "--arch=90", "LayerNormFwdOp", "--n=4"], id="equals-signs"
+        ),
+        pytest.param(
+            ["explain", "--import=acme_blend", "--arch=90", "BlendFwdOp", "--n=4"],
+            id="op-of-another-package",
+        ),
+    ],
+)
+def test_the_op_is_found_wherever_it_stands(cli, words):
+    """Facts and options may come before the op."""
+    assert cli(*words).code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "stands_for"),
+    [
+        pytest.param("bf16", "bfloat16", id="short"),
+        pytest.param("torch.float32", "float32", id="torch"),
+        pytest.param("HALF", "float16", id="upper-case"),
+    ],
+)
+def test_dtypes_have_several_spellings(cli, given, stands_for):
+    """The answer always uses torch's name."""
+    assert f"dtype {stands_for}\n" in cli(*NORM, "--n", "4", "--dtype", given).out
