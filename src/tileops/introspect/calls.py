@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cache
 
 from tileops.introspect.formula import (
+    DEVICE_FACTS,
     Domain,
     FactDomain,
     InterfaceModel,
@@ -16,6 +17,7 @@ from tileops.introspect.formula import (
     Term,
     Value,
     Values,
+    compiled,
 )
 
 __all__ = ["interesting_values", "sample_calls"]
@@ -24,20 +26,31 @@ _FAR = 2**31
 """Numbers without a bound are drawn up to here."""
 
 
-def sample_calls(model: InterfaceModel, count: int, seed: int = 0) -> Iterator[Values]:
-    """Yield *count* calls of the domain: half of their numbers boundaries, the others random.
+def sample_calls(
+    model: InterfaceModel, count: int, seed: int = 0, around: Sequence[Values] = ()
+) -> Iterator[Values]:
+    """Yield *count* calls of the domain: three in four of their numbers boundaries, else random.
 
     Equal arguments give equal calls. Where the domain has fewer calls, some repeat.
+
+    Args:
+        model: The interface.
+        count: How many.
+        seed: Of the random choices.
+        around: Calls to stay near: every other call differs from one of them in few facts.
     """
     chance = random.Random(seed)
     values = interesting_values(model)
-    domain = model.domain
+    possible = compiled(model.domain.possible)
     made = 0
     for _ in range(100 * count):
         if made == count:
             return
-        call = _drawn(domain, values, chance)
-        if domain.holds(call):
+        call = _drawn(model.domain, values, chance)
+        if around and chance.random() < 0.5:
+            names = chance.sample(list(call), min(len(call), chance.randint(1, 3)))
+            call = {**chance.choice(around), **_changed(call, names)}
+        if possible(call):
             made += 1
             yield call
 
@@ -53,6 +66,12 @@ def _drawn(
             chance.choice(values[one.name]) if exact or one.kind == "choice" else _any(one, chance)
         )
     return call
+
+
+def _changed(call: Values, names: Sequence[str]) -> Values:
+    """Return some facts of a call; the facts of its machine go together."""
+    moved = {*names, *DEVICE_FACTS} if {*names} & {*DEVICE_FACTS} else {*names}
+    return {name: value for name, value in call.items() if name in moved}
 
 
 def _any(one: FactDomain, chance: random.Random) -> Value:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tileops.introspect.calls import sample_calls
 from tileops.introspect.formula import Values, any_of, compiled
 from tileops.introspect.symbolic.exploration import Explored
+from tileops.introspect.symbolic.witness import minimal
 from tileops.selection import Outcome, Selection, Stage, select
 
 __all__ = ["Disagreement", "Validation", "disagreements", "validate"]
@@ -42,8 +43,21 @@ class Validation:
 
 def validate(explored: Explored, count: int, seed: int = 0) -> Validation:
     """Compare formulas and code on *count* random and boundary calls."""
-    calls = list(sample_calls(explored.model, count, seed))
+    calls = list(sample_calls(explored.model, count, seed, _plain_calls(explored)))
     return Validation(len(calls), tuple(disagreements(explored, calls)))
+
+
+def _plain_calls(explored: Explored) -> list[Values]:
+    """Return the plainest call of every outcome and of every key."""
+    model = explored.model
+    terms = (*model.outcomes().values(), *(one.serves for one in model.implementations))
+    answers = [minimal(explored.prover, term) for term in dict.fromkeys(terms)]
+    names = [one.name for one in model.domain.all_facts]
+    return [
+        {name: answer.values[name] for name in names}
+        for answer in answers
+        if answer.values is not None
+    ]
 
 
 def disagreements(explored: Explored, calls: Iterable[Values]) -> Iterator[Disagreement]:

@@ -7,6 +7,7 @@ rendered from here alone.
 from tileops.introspect.formula._domain import DEVICE_FACTS, Domain, FactDomain, Machine, Values
 from tileops.introspect.formula._evaluate import compiled, evaluate
 from tileops.introspect.formula._interface import (
+    HIDDEN,
     ImplementationModel,
     InterfaceModel,
     Unmodelled,
@@ -39,6 +40,7 @@ from tileops.introspect.formula._text import FormulaSyntaxError, read, write
 __all__ = [
     "DEVICE_FACTS",
     "FALSE",
+    "HIDDEN",
     "TRUE",
     "Domain",
     "FactDomain",

@@ -15,10 +15,6 @@ from tileops.introspect.formula._term import (
     Value,
     all_of,
     any_of,
-    compare,
-    const,
-    fact,
-    is_none,
     member,
 )
 
@@ -108,14 +104,7 @@ class Machine:
 
     def condition(self) -> Term:
         """Return what holds of the calls on such a machine."""
-        parts = [member("device_type", [self.device_type])]
-        for name in DEVICE_FACTS[1:]:
-            value = getattr(self, name)
-            if value is None:
-                parts.append(is_none(name))
-            else:
-                parts.append(compare("eq", fact(name), const(value)))
-        return all_of(parts)
+        return all_of(member(name, [value]) for name, value in self.values().items())
 
     def place(self) -> str:
         """Name the architecture, or the device type where there is none: ``SM90``, ``cpu``."""
@@ -149,6 +138,7 @@ class Domain:
         """Return the domain of one fact, or None when there is no such fact."""
         return next((one for one in self.all_facts if one.name == name), None)
 
+    @cached_property
     def axiom(self) -> Term:
         """Return what holds of every call, beside the ranges of its facts."""
         machines = dict.fromkeys(replace(one, board=None) for one in self.machines)
@@ -158,7 +148,7 @@ class Domain:
         """Return whether a call is in the domain."""
         shown = [one for one in self.all_facts if not one.hidden]
         return all(one.holds(values[one.name]) for one in shown) and bool(
-            evaluate(self.axiom(), values)
+            evaluate(self.axiom, values)
         )
 
     def places(self) -> dict[str, Term]:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from tileops.introspect.formula._domain import Domain, FactDomain
 from tileops.introspect.formula._term import FALSE, Term, all_of, any_of, member, negate
 
-__all__ = ["ImplementationModel", "InterfaceModel", "Unmodelled"]
+__all__ = ["HIDDEN", "ImplementationModel", "InterfaceModel", "Unmodelled"]
+
+
+HIDDEN: Final = ".applies"
+"""Ends the name of the fact that stands for what is not known of a key."""
 
 
 @dataclass(frozen=True, order=True)
@@ -48,7 +53,7 @@ class ImplementationModel:
         """The fact that stands for what is not known of it, or None."""
         if self.unknown == FALSE:
             return None
-        name = f"{self.key}.applies"
+        name = f"{self.key}{HIDDEN}"
         return FactDomain(name, "choice", default=True, values=(True, False), hidden=True)
 
     @property

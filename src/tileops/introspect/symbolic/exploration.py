@@ -25,7 +25,7 @@ from tileops.introspect.symbolic._call import proxy_call
 from tileops.introspect.symbolic._explore import Exploration, Explorer
 from tileops.introspect.symbolic._proxies import plain_text
 from tileops.introspect.symbolic._run import Run
-from tileops.introspect.symbolic._spec import SpecForm, form_of, machines_of
+from tileops.introspect.symbolic.spec import SpecForm, form_of, machines_of
 from tileops.introspect.symbolic.tree import Leaf, condition, leaves
 from tileops.introspect.symbolic.prover import Prover
 from tileops.selection import Candidate, Selection, SelectionTable, Stage, judge, select

@@ -57,7 +57,7 @@ class Prover:
         self.translation = Translation(domain)
         self._solver = z3.SimpleSolver()
         self._solver.set("rlimit", effort)
-        self._solver.add(*self.translation.ranges(), self.translation(domain.axiom()))
+        self._solver.add(*self.translation.ranges(), self.translation(domain.axiom))
 
     def find(self, *terms: Term) -> Answer:
         """Look for a call of the domain that satisfies all *terms*."""

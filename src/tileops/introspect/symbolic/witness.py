@@ -30,7 +30,7 @@ def minimal(prover: Prover, *terms: Term) -> Answer:
     """Look for the plainest call that satisfies *terms*.
 
     Fact by fact, the device's first: the default where that leaves a call, else the least value
-    that does. The same question always gives the same call.
+    that does, of a number the least from zero on. The same question always gives the same call.
     """
     return _settled(prover, terms, lambda one: one.default, prover.domain.machines)
 
@@ -129,7 +129,7 @@ class _Search:
         elif self._near and isinstance(wish, int):
             self._approach(wish)
         else:
-            self._descend(0 if self._fact.low is None else int(self._fact.low))
+            self._descend(max(0, int(self._fact.low or 0)))
 
     def _number(self) -> int:
         value = self._best[self._fact.name]

@@ -16,7 +16,7 @@ from tileops.call_spec import CallSpec, Fact, facts_declared
 from tileops.device import BOARDS, READERS, DeviceFacts, facts_of
 from tileops.introspect.formula import DEVICE_FACTS, FactDomain, Machine, Value, Values
 
-__all__ = ["SpecForm", "form_of", "machines_of"]
+__all__ = ["SpecForm", "form_of", "known_boards", "machines_of"]
 
 
 @dataclass(frozen=True)
@@ -152,13 +152,18 @@ def machines_of(implementations: Iterable[Any]) -> tuple[Machine, ...]:
     return tuple(found)
 
 
-def _boards(named: Sequence[int]) -> list[Machine]:
-    known = [
+def known_boards() -> tuple[Machine, ...]:
+    """Return the boards of the catalogue by architecture; of one, in the catalogue's order."""
+    return tuple(
         Machine("cuda", b.facts.arch, b.facts.sm_count, b.facts.smem_budget, b.name)
         for b in sorted(BOARDS, key=lambda board: board.facts.arch or 0)
-    ]
+    )
+
+
+def _boards(named: Sequence[int]) -> list[Machine]:
+    known = known_boards()
     archs = {one.arch for one in known}
-    return known + [_stand_in(arch, known) for arch in named if arch not in archs]
+    return [*known] + [_stand_in(arch, known) for arch in named if arch not in archs]
 
 
 def _stand_in(arch: int, known: Sequence[Machine]) -> Machine:
