@@ -202,7 +202,7 @@ def test_reader_is_asked_again_after_it_failed():
     ("device_type", "reader", "fragment"),
     [
         pytest.param("cuda", raising, "reads CUDA devices itself", id="cuda"),
-        pytest.param("xpu", raising, "raising", id="registered-already"),
+        pytest.param("xpu", raising, "has registered it already", id="registered-already"),
         pytest.param("mtia", "not a function", "not callable", id="not-callable"),
         pytest.param("", raising, "must be a name", id="no-name"),
         pytest.param(None, raising, "must be a name", id="none"),

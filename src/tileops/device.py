@@ -115,7 +115,7 @@ class FactReaders:
         if device_type in self._readers:
             raise DeviceFactsError(
                 device=device_type,
-                problem=f"{self._readers[device_type]!r} is registered for it already",
+                problem=f"{_named(self._readers[device_type])} is registered for it already",
             )
         if not callable(reader):
             raise DeviceFactsError(device=device_type, problem=f"{reader!r} is not callable")
@@ -152,12 +152,12 @@ class FactReaders:
             facts: object = reader(device)
         except Exception as error:
             raise DeviceFactsError(
-                device=str(device), problem=f"its reader {reader!r} raised {error!r}"
+                device=str(device), problem=f"its reader {_named(reader)} raised {error!r}"
             ) from error
         if not isinstance(facts, DeviceFacts):
             raise DeviceFactsError(
                 device=str(device),
-                problem=f"its reader {reader!r} returned {facts!r} instead of DeviceFacts",
+                problem=f"its reader {_named(reader)} returned {facts!r} instead of DeviceFacts",
             )
         return facts
 
@@ -177,6 +177,12 @@ class FactReaders:
     def device_types(self) -> tuple[str, ...]:
         """The device types with a reader, sorted, ``cuda`` included."""
         return tuple(sorted({"cuda", *self._readers}))
+
+
+def _named(reader: Callable[..., Any]) -> str:
+    """Name a reader the same way in every process, which its repr does not."""
+    name = getattr(reader, "__qualname__", None)
+    return repr(reader) if name is None else f"{reader.__module__}.{name}"
 
 
 READERS = FactReaders()

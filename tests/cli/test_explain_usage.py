@@ -11,7 +11,7 @@ BLEND = ("explain", "BlendFwdOp", "--import", "acme_blend", "--arch", "90")
 @pytest.mark.parametrize(
     ("words", "fragments"),
     [
-        pytest.param(["explian"], ["no command 'explian'", "mean explain?"], id="command"),
+        pytest.param(["explian"], ["no command 'explian'", "mean explain"], id="command"),
         pytest.param(["--verison"], ["no such option '--verison'"], id="root-option"),
         pytest.param(["explain"], ["explain needs an OP"], id="no-op"),
         pytest.param(

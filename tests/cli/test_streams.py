@@ -176,3 +176,12 @@ def test_a_traceback_appears_only_on_request(cli):
     assert "acme_broken.py" in traced.err
     assert traced.err.endswith(plain.err)
     assert plain.code == traced.code == 3
+
+
+def test_the_words_of_another_program_are_its_own(cli):
+    """Behind ``--``, an option of this program is an argument like any other."""
+    result = cli("trace", "run", "--", "acme-no-such-program", "--traceback")
+
+    assert result.code == 2
+    assert "cannot run acme-no-such-program" in result.err
+    assert "Traceback" not in result.err

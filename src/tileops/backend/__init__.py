@@ -16,7 +16,9 @@ from tileops.backend._registration import (
     BUILTIN,
     BuilderRegistration,
     DetectorRegistration,
+    FactsRegistration,
     KernelRegistration,
+    LoadedBackend,
     LoadFailure,
 )
 from tileops.backend._registry import REGISTRY, Registry
@@ -43,10 +45,12 @@ __all__ = [
     "DetectorRegistration",
     "DeviceFacts",
     "Entry",
+    "FactsRegistration",
     "Kernel",
     "KernelInterface",
     "KernelRegistration",
     "LoadFailure",
+    "LoadedBackend",
     "OpNotAvailableError",
     "Range",
     "Registry",

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from tileops.device import DeviceFacts
 from tileops.kernels.kernel import Kernel
 from tileops.selection import Origin
 
@@ -57,6 +58,29 @@ class BuilderRegistration(Registration):
     op: str
     target: str
     build_kernel: Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactsRegistration(Registration):
+    """A function that reads the facts of the devices of one type."""
+
+    device_type: str
+    reader: Callable[[torch.device], DeviceFacts]
+
+
+@dataclass(frozen=True)
+class LoadedBackend:
+    """A backend that loaded.
+
+    Attributes:
+        name: The entry point's name.
+        value: The module it names.
+        distribution: The distribution it belongs to, with its version.
+    """
+
+    name: str
+    value: str
+    distribution: str | None
 
 
 @dataclass(frozen=True)

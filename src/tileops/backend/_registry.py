@@ -6,17 +6,21 @@ import difflib
 import sys
 import threading
 from collections.abc import Callable, Collection
+from types import FrameType
 from typing import Any
 
 import torch
 
 from tileops import manifest
-from tileops.backend._loading import EntryPoints, installed_backends, load_backends
+from tileops.backend._journal import Journal
+from tileops.backend._loading import EntryPoints, installed_backends, load_backends, warn_of
 from tileops.backend._registration import (
     BUILTIN,
     BuilderRegistration,
     DetectorRegistration,
+    FactsRegistration,
     KernelRegistration,
+    LoadedBackend,
     LoadFailure,
     Registration,
 )
@@ -48,29 +52,39 @@ class Registry:
         self.kernels: dict[tuple[str, str], KernelRegistration] = {}
         self.detectors: dict[str, DetectorRegistration] = {}
         self.builders: dict[tuple[str, str], BuilderRegistration] = {}
+        self.facts: dict[str, FactsRegistration] = {}
         self.default_target: str | None = None
+        self.loaded: tuple[LoadedBackend, ...] = ()
         self.failures: tuple[LoadFailure, ...] = ()
-        self.version = 0
-        self._claimant: Origin | None = None
+        self.journal = Journal()
         self._load_lock = threading.RLock()
         self._loading = False
-        self._loaded = False
+        self._has_loaded = False
 
     def load(self) -> None:
         """Load the installed backends, once; the first caller loads, the others wait."""
-        if self._loaded:
+        if self._has_loaded:
             return
         with self._load_lock:
             # The lock is re-entrant: an op that a backend constructs while it is being imported
             # must not start the loading again.
-            if self._loaded or self._loading:
+            if self._has_loaded or self._loading:
                 return
             self._loading = True
             try:
-                self.failures = load_backends(self, self._entry_points())
+                backends = load_backends(self, self._entry_points())
             finally:
                 self._loading = False
-            self._loaded = True
+            self.loaded = tuple(one for one in backends if isinstance(one, LoadedBackend))
+            self.failures = tuple(one for one in backends if isinstance(one, LoadFailure))
+            self._has_loaded = True
+        # Warnings may be errors: by now the records are kept and the loading is over.
+        warn_of(self.failures)
+
+    @property
+    def tables(self) -> tuple[dict[Any, Any], ...]:
+        """Every table of registrations."""
+        return (self.kernels, self.detectors, self.builders, self.facts)
 
     def register_kernel_type(self, op: str, key: str, kernel_type: Any) -> None:
         """See `tileops.backend.register_kernel_type`."""
@@ -115,11 +129,17 @@ class Registry:
         """See `tileops.backend.register_device_facts`."""
         what = f"register_device_facts({device_type!r})"
         _check_name(what, "device_type", device_type)
+        registration = FactsRegistration(
+            device_type=device_type, reader=reader, origin=self._origin()
+        )
+        _check_unclaimed(what, self.facts, device_type, registration)
+        before = self.readers.snapshot()
         try:
             self.readers.register(device_type, reader)
         except DeviceFactsError as error:
             raise BackendError(what=what, problem=error.fields["problem"]) from error
-        self.version += 1
+        self.journal.note(lambda: self.readers.restore(before))
+        self._put(what, self.facts, device_type, registration)
 
     def set_default_target(self, target: str | None) -> None:
         """See `tileops.backend.set_default_target`."""
@@ -127,53 +147,42 @@ class Registry:
             raise BackendError(
                 what="set_default_target", problem=f"{target!r} is no target name and not None"
             )
+        before = self.default_target
+        self.journal.note(lambda: setattr(self, "default_target", before))
         self.default_target = target
-        self.version += 1
 
     def kernels_of(self, op: str) -> tuple[KernelRegistration, ...]:
         """Return the implementations registered for an op, in the order of registration."""
-        return tuple(one for (name, _), one in self.kernels.items() if name == op)
+        return tuple(one for (name, _), one in list(self.kernels.items()) if name == op)
 
     def targets(self) -> tuple[str, ...]:
         """Return the names of every target with a detector or a builder, sorted."""
-        return tuple(sorted({*self.detectors, *(target for _, target in self.builders)}))
+        return tuple(sorted({*self.detectors, *(target for _, target in list(self.builders))}))
 
     def targets_of(self, op: str) -> tuple[str, ...]:
         """Return the targets that have a builder for an op, sorted."""
-        return tuple(sorted(target for name, target in self.builders if name == op))
+        return tuple(sorted(target for name, target in list(self.builders) if name == op))
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return the state of every table, to be restored when a backend fails to load."""
-        return {
-            "kernels": dict(self.kernels),
-            "detectors": dict(self.detectors),
-            "builders": dict(self.builders),
-            "default_target": self.default_target,
-            "readers": self.readers.snapshot(),
-        }
+    def snapshot(self) -> Any:
+        """Return what is registered now, for `restore`: tests of backends start from it again."""
+        tables = tuple(dict(table) for table in self.tables)
+        return tables, self.default_target, self.readers.snapshot()
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Return every table to the state of a snapshot."""
-        self.kernels = state["kernels"]
-        self.detectors = state["detectors"]
-        self.builders = state["builders"]
-        self.default_target = state["default_target"]
-        self.readers.restore(state["readers"])
-        self.version += 1
-
-    def claim(self, origin: Origin | None) -> None:
-        """Attribute every following registration to *origin* (None: to the calling module)."""
-        self._claimant = origin
+    def restore(self, state: Any) -> None:
+        """Return to what was registered at a snapshot."""
+        tables, self.default_target, readers = state
+        for table, kept in zip(self.tables, tables, strict=True):
+            table.clear()
+            table.update(kept)
+        self.readers.restore(readers)
 
     def _origin(self) -> Origin:
-        if self._claimant is not None:
-            return self._claimant
+        if self.journal.origin is not None:
+            return self.journal.origin
         frame = sys._getframe(1)
-        while frame.f_back is not None and frame.f_globals["__name__"].startswith(
-            "tileops.backend"
-        ):
+        while frame.f_back is not None and _module(frame).startswith("tileops.backend"):
             frame = frame.f_back
-        return Origin(module=frame.f_globals["__name__"])
+        return Origin(module=_module(frame))
 
     def _check_op(self, what: str, op: object) -> None:
         known = self._known_ops()
@@ -190,19 +199,29 @@ class Registry:
             )
 
     def _put(self, what: str, table: dict[Any, Any], key: Any, registration: Registration) -> None:
-        if key in table:
-            raise BackendError(
-                what=what,
-                problem=f"{table[key].claimant} has registered it already, and "
-                f"{registration.claimant} registers it again",
-            )
+        _check_unclaimed(what, table, key, registration)
         table[key] = registration
-        self.version += 1
+        self.journal.note(lambda: table.pop(key))
+
+
+def _check_unclaimed(
+    what: str, table: dict[Any, Any], key: Any, registration: Registration
+) -> None:
+    if key in table:
+        raise BackendError(
+            what=what,
+            problem=f"{table[key].claimant} has registered it already, and "
+            f"{registration.claimant} registers it again",
+        )
 
 
 def _check_name(what: str, parameter: str, name: object) -> None:
     if not isinstance(name, str) or not name:
         raise BackendError(what=what, problem=f"{parameter} must be a name, got {name!r}")
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "__main__"))
 
 
 REGISTRY = Registry(readers=READERS)

@@ -117,10 +117,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         arguments: The words after the program's name; those of the process by default.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    own = words.index("--") if "--" in words else len(words)
-    show_traceback = "--traceback" in words[:own]
-    # What follows "--" is the command line of another program.
-    words = [word for word in words[:own] if word != "--traceback"] + words[own:]
+    # Behind "--" stand the words of another program.
+    end = words.index("--") if "--" in words else len(words)
+    show_traceback = "--traceback" in words[:end]
+    words = [word for word in words[:end] if word != "--traceback"] + words[end:]
     command = typer.main.get_command(app)
     try:
         code = command.main(words, prog_name=PROGRAM, standalone_mode=False)

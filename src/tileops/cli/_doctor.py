@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from tileops.backend import REGISTRY, LoadFailure
-from tileops.cli._render import Line, write
-from tileops.introspect.diagnosis import Diagnosis, diagnose
+from tileops.cli._render import Line, without_roots, write
+from tileops.introspect.diagnosis import Diagnosis, TargetState, diagnose
 
 SCHEMA = "tileops.doctor/1.0"
 
@@ -37,7 +37,7 @@ def diagnosis_record(diagnosis: Diagnosis) -> dict[str, Any]:
     record = {field.name: getattr(diagnosis, field.name) for field in dataclasses.fields(diagnosis)}
     record["packages"] = dict(diagnosis.packages)
     record["failures"] = [_failure_record(one) for one in diagnosis.failures]
-    for name in ("devices", "backends", "detectors", "caches"):
+    for name in ("devices", "loaded", "backends", "targets", "caches"):
         record[name] = [dataclasses.asdict(one) for one in record[name]]
     return {"schema": SCHEMA, "healthy": diagnosis.healthy, **record}
 
@@ -47,8 +47,8 @@ def _failure_record(failure: LoadFailure) -> dict[str, Any]:
         "name": failure.name,
         "value": failure.value,
         "distribution": failure.distribution,
-        "error": repr(failure.error),
-        "traceback": failure.traceback,
+        "error": without_roots(repr(failure.error)),
+        "traceback": without_roots(failure.traceback),
     }
 
 
@@ -59,30 +59,52 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
         yield _row(name, version or "not installed", "" if version else "yellow")
     yield from _section("devices")
     for device in diagnosis.devices:
-        yield _row(device.device, device.problem or f"{device.name}{_facts(device.facts)}")
+        if device.problem is not None:
+            yield _row(device.device, device.problem, "red")
+        else:
+            yield _row(device.device, f"{device.name}{_facts(device.facts)}")
     yield from _section("backends")
+    yield from _backend_lines(diagnosis)
+    yield from _section("targets")
+    yield _row("default", diagnosis.default_target or "none: the detectors choose")
+    for target in diagnosis.targets:
+        yield _row(target.target, _target_sentence(target), "red" if target.problem else "")
+    yield from _section("caches")
+    for cache in diagnosis.caches:
+        yield _row(cache.path, f"{cache.files} files, {cache.size / 2**20:.1f} MiB, {cache.name}")
+
+
+def _backend_lines(diagnosis: Diagnosis) -> Iterator[Line]:
+    for loaded in diagnosis.loaded:
+        yield _row(
+            loaded.name, f"loaded {loaded.value} ({loaded.distribution or 'no distribution'})"
+        )
+    for failure in diagnosis.failures:
+        owner = failure.distribution or failure.value
+        yield _row(
+            failure.name, f"failed to load ({owner}): {without_roots(repr(failure.error))}", "red"
+        )
+        for line in without_roots(failure.traceback).splitlines():
+            yield ((f"    {line}", "dim"),)
+    if not diagnosis.loaded and not diagnosis.failures:
+        yield _row("none", "no installed package has an entry point in tileops.backends")
     for backend in diagnosis.backends:
         held = [
             *(f"kernel {one}" for one in backend.kernels),
             *(f"builder {one}" for one in backend.builders),
             *(f"detector of {one}" for one in backend.detectors),
+            *(f"device facts of {one}" for one in backend.device_facts),
         ]
-        yield _row(backend.registered_by, "; ".join(held))
-    for failure in diagnosis.failures:
-        owner = failure.distribution or failure.value
-        yield _row(failure.name, f"failed to load ({owner}): {failure.error!r}", "red")
-        for line in failure.traceback.splitlines():
-            yield ((f"    {line}", "dim"),)
-    if not diagnosis.backends and not diagnosis.failures:
-        yield _row("none", "no installed package has an entry point in tileops.backends")
-    yield from _section("targets")
-    yield _row("default", diagnosis.default_target or "none: the detectors choose")
-    for detector in diagnosis.detectors:
-        claims = f"claims {', '.join(detector.claims) or 'no device of this machine'}"
-        yield _row(detector.target, detector.problem or claims, "red" if detector.problem else "")
-    yield from _section("caches")
-    for cache in diagnosis.caches:
-        yield _row(cache.path, f"{cache.files} files, {cache.size / 2**20:.1f} MiB, {cache.name}")
+        yield _row("registered", f"by {backend.registered_by}: {'; '.join(held)}")
+
+
+def _target_sentence(target: TargetState) -> str:
+    serves = f"serves {', '.join(target.ops)}" if target.ops else "serves no op"
+    if target.problem is not None:
+        return f"{serves}; {target.problem}"
+    if target.claims is None:
+        return f"{serves}; selected by name"
+    return f"{serves}; claims {', '.join(target.claims) or 'no device of this machine'}"
 
 
 def _section(title: str) -> Iterator[Line]:

@@ -62,6 +62,8 @@ class FactsCommand(TyperCommand):
         for word in words:
             if not word.startswith("-"):
                 return word
+            if word == "--":
+                return next(words, None)
             option, assigned, _ = word.partition("=")
             if option not in takes_value:
                 # A fact before its op: whether it takes a value is known only from the op.

@@ -59,7 +59,7 @@ def unknown(what: str, name: str, known: Iterable[str], remedy: str | None = Non
     names = list(known)
     folded = {_folded(one): one for one in names}
     near = [
-        folded[hit] for hit in difflib.get_close_matches(_folded(name), folded, n=3, cutoff=0.5)
+        folded[hit] for hit in difflib.get_close_matches(_folded(name), folded, n=3, cutoff=0.6)
     ]
     if near:
         hint = f"; did you mean {' or '.join(near)}?"

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import torch
 
-from tileops.backend import LoadFailure, Registry
+from tileops.backend import LoadedBackend, LoadFailure, Registry
 from tileops.device import DeviceFacts
 from tileops.errors import DeviceFactsError
+from tileops.introspect._target_state import TargetState, target_states
 
 __all__ = [
     "BackendState",
     "CacheState",
-    "DetectorState",
     "DeviceState",
     "Diagnosis",
+    "TargetState",
     "diagnose",
 ]
 
@@ -37,23 +38,22 @@ class DeviceState:
 
 
 @dataclass(frozen=True)
-class DetectorState:
-    """What a target's detector claims of this machine's devices."""
-
-    target: str
-    registered_by: str
-    claims: tuple[str, ...]
-    problem: str | None = None
-
-
-@dataclass(frozen=True)
 class BackendState:
-    """What one backend has registered."""
+    """What one distribution or module has registered.
+
+    Attributes:
+        registered_by: The distribution with its version, or the module.
+        kernels: Added implementations, as ``op: key``.
+        builders: Ops replaced, as ``op: target``.
+        detectors: Targets that it detects devices for.
+        device_facts: Device types whose facts it reads.
+    """
 
     registered_by: str
     kernels: tuple[str, ...]
     builders: tuple[str, ...]
     detectors: tuple[str, ...]
+    device_facts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,19 @@ class Diagnosis:
     system: str
     packages: tuple[tuple[str, str | None], ...]
     devices: tuple[DeviceState, ...]
-    backends: tuple[BackendState, ...]
+    loaded: tuple[LoadedBackend, ...]
     failures: tuple[LoadFailure, ...]
-    detectors: tuple[DetectorState, ...]
+    backends: tuple[BackendState, ...]
+    targets: tuple[TargetState, ...]
     default_target: str | None
     caches: tuple[CacheState, ...]
 
     @property
     def healthy(self) -> bool:
-        """Whether every backend loaded and every device and detector answered."""
+        """Whether every backend loaded, every device and detector answered, and none disagree."""
         problems = [
             *(one.problem for one in self.devices),
-            *(one.problem for one in self.detectors),
+            *(one.problem for one in self.targets),
         ]
         return not self.failures and not any(problems)
 
@@ -99,9 +100,10 @@ def diagnose(registry: Registry) -> Diagnosis:
         system=f"{platform.system()} {platform.machine()}",
         packages=tuple((name, _version(name)) for name in PACKAGES),
         devices=devices,
-        backends=_backends(registry),
+        loaded=registry.loaded,
         failures=registry.failures,
-        detectors=tuple(_detector(registry, target, devices) for target in registry.detectors),
+        backends=_backends(registry),
+        targets=target_states(registry, [torch.device(one.device) for one in devices]),
         default_target=registry.default_target,
         caches=_caches(),
     )
@@ -134,31 +136,18 @@ def _device(registry: Registry, device: torch.device, name: str) -> DeviceState:
 
 def _backends(registry: Registry) -> tuple[BackendState, ...]:
     kernels, builders = registry.kernels.values(), registry.builders.values()
-    detectors = registry.detectors.values()
-    names = sorted({one.claimant for one in (*kernels, *builders, *detectors)})
+    detectors, facts = registry.detectors.values(), registry.facts.values()
+    names = sorted({one.claimant for table in registry.tables for one in table.values()})
     return tuple(
         BackendState(
             name,
             tuple(f"{one.op}: {one.key}" for one in kernels if one.claimant == name),
             tuple(f"{one.op}: {one.target}" for one in builders if one.claimant == name),
             tuple(one.target for one in detectors if one.claimant == name),
+            tuple(one.device_type for one in facts if one.claimant == name),
         )
         for name in names
     )
-
-
-def _detector(registry: Registry, target: str, devices: tuple[DeviceState, ...]) -> DetectorState:
-    registration = registry.detectors[target]
-    claims = []
-    for state in devices:
-        try:
-            if registration.detect(torch.device(state.device)):
-                claims.append(state.device)
-        except Exception as error:
-            # A detector is foreign code: that it fails is what the report is about.
-            problem = f"raised {error!r} for {state.device}"
-            return DetectorState(target, registration.claimant, tuple(claims), problem)
-    return DetectorState(target, registration.claimant, tuple(claims))
 
 
 def _caches() -> tuple[CacheState, ...]:

@@ -62,14 +62,23 @@ class BuildOnce(Generic[K, V]):
         failures: list[Exception] = []
         for key in keys:
             with self._locks[key]:
+                found = self._values.get(key)
                 try:
-                    self._tune(key, *self._values[key])
+                    if found is not None:
+                        self._tune(key, *found)
                 except Exception as error:
                     failures.append(error)
         if len(failures) == 1:
             raise failures[0]
         if failures:
             raise ExceptionGroup("several kernels could not be tuned", failures)
+
+    def clear(self) -> None:
+        """Forget every value; whether values are tuned stays."""
+        for key in list(self._values):
+            with self._locks[key]:
+                self._values.pop(key, None)
+                self._tuned.discard(key)
 
     def items(self) -> list[tuple[K, V]]:
         """Return every key with its value, in the order they were built."""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tileops.backend import check_named_target
 from tileops.errors import ForwardOnlyError, MissingSignatureError
 from tileops.ops._observed import serve_observed
-from tileops.ops._plan import Run, empty_run, run_for
+from tileops.ops._plan import Run, empty_run, returned, with_copies, with_outputs
 from tileops.ops._signature import BoundCall, check_results
 from tileops.tensor_spec import TensorSpec
 
@@ -41,22 +40,22 @@ def first_call(
         raise MissingSignatureError(op=type(op).__name__)
     call = op.checks.check(inputs, buffers, execution)
     if call.empty:
-        check_named_target(op.registry, call.op, op.serving.argument)
-        nothing, _ = serve_observed(op, None, inputs, lambda: (empty_run(call), ""), empty=True)
+        built = empty_run(call, op.serving.check_named)
+        nothing, _ = serve_observed(op, None, inputs, lambda: (built, ""), empty=True)
         return nothing(*inputs, **buffers), nothing
     with op.serving.fixed(call.device, bool(op.kernel_types)) as choice:
         target = choice.target
         run, source = serve_observed(op, target, inputs, lambda: _serve(op, call, target, inputs))
-        run = run_for(call, run, inputs)
-        result = run(*inputs, **buffers, **execution)
-        _check(call, result, inputs, buffers, source)
-    return result, run
+        run = with_copies(call, run, inputs)
+        results = run(*inputs, **buffers, **execution)
+        outputs = check_results(call, results, inputs, buffers, source=source)
+    return returned(outputs), with_outputs(call, run, results)
 
 
 def _serve(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:
     if target is None:
         return _in_tree(op, inputs)
-    specs = tuple(None if one is None else TensorSpec.of(one) for one in inputs)
+    specs = tuple(None if one is None else _unstrided(one) for one in call.inputs.values())
     return op.serving.kernel(target, call.device, specs, op.params), f"target {target}"
 
 
@@ -69,14 +68,5 @@ def _in_tree(op: Op, inputs: Inputs) -> tuple[Run, str]:
     return op.bind(kernels, *inputs), ", ".join(type(one).__qualname__ for one in kernels)
 
 
-def _check(
-    call: BoundCall, result: Any, inputs: Inputs, buffers: Mapping[str, Any], source: str
-) -> None:
-    """Check what the kernel returned; inputs given back are added by the plan."""
-    if call.aliases:
-        outputs = result if isinstance(result, tuple) else (result,)
-        new = [
-            one for name, one in zip(call.outputs, outputs, strict=True) if name not in call.aliases
-        ]
-        result = None if not new else new[0] if len(new) == 1 else tuple(new)
-    check_results(call, result, inputs, buffers, source=source)
+def _unstrided(spec: TensorSpec) -> TensorSpec:
+    return TensorSpec(spec.shape, spec.dtype, spec.device)

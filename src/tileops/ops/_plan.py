@@ -11,7 +11,16 @@ import torch
 from tileops.ops._recognise import ALIGNMENT, Recognise
 from tileops.ops._signature import BoundCall, empty_outputs
 
-__all__ = ["Plan", "Run", "empty_run", "fingerprint", "prepared", "run_for"]
+__all__ = [
+    "Plan",
+    "Run",
+    "empty_run",
+    "fingerprint",
+    "prepared",
+    "returned",
+    "with_copies",
+    "with_outputs",
+]
 
 Run = Callable[..., Any]
 
@@ -72,34 +81,59 @@ def prepared(tensor: torch.Tensor) -> torch.Tensor:
     return dense if dense.data_ptr() % ALIGNMENT == 0 else dense.clone()
 
 
-def run_for(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]) -> Run:
-    """Wrap *run* into what calls like *call* run.
+def with_copies(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]) -> Run:
+    """Return *run* with the inputs copied first that need it; a written one never is.
 
-    The inputs that need it are copied first; a written one never is, and what is contiguous and
-    aligned now is so in every call with the same fingerprint. Outputs that are a written input
-    given back are added to what *run* returns.
+    What is contiguous and aligned now is so in every call with the same fingerprint.
 
     Args:
         call: The call.
         run: Takes prepared inputs in order, buffers and execution arguments by keyword.
         inputs: The inputs of the call.
     """
-    copied = [
+    places = [
         place
-        for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=True))
+        for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=False))
         if tensor is not None and name not in call.written and prepared(tensor) is not tensor
     ]
-    if copied:
-        run = _on_copies(run, copied)
-    return _giving_back(call, run) if call.aliases else run
+    return _on_copies(run, places) if places else run
 
 
-def empty_run(call: BoundCall) -> Run:
-    """Return what a call that writes no element runs: its outputs, as the signature says."""
+def with_outputs(call: BoundCall, run: Run, results: Any) -> Run:
+    """Return *run* with its results in the form that the op returns them.
+
+    An output that is a written input given back is added.
+
+    Args:
+        call: The call.
+        run: Runs calls like it.
+        results: What it returned the first time, checked.
+    """
+    if call.aliases:
+        return _giving_back(call, run)
+    if isinstance(results, list):
+        return lambda *inputs, **keywords: tuple(run(*inputs, **keywords))
+    return run
+
+
+def returned(outputs: Sequence[torch.Tensor]) -> Any:
+    """Return outputs as an op does: nothing, the only one, or a tuple."""
+    if len(outputs) == 1:
+        return outputs[0]
+    return tuple(outputs) or None
+
+
+def empty_run(call: BoundCall, check: Callable[[], None]) -> Run:
+    """Return what a call that writes no element runs: its outputs, as the signature says.
+
+    Args:
+        call: The call.
+        check: Raises when the call cannot be served; run every time.
+    """
 
     def construct(*inputs: Any, **keywords: Any) -> Any:
-        outputs = empty_outputs(call, inputs, keywords)
-        return outputs[0] if len(outputs) == 1 else outputs
+        check()
+        return returned(empty_outputs(call, inputs, keywords))
 
     return construct
 
@@ -122,8 +156,7 @@ def _giving_back(call: BoundCall, run: Run) -> Run:
 
     def run_and_give_back(*inputs: Any, **keywords: Any) -> Any:
         results = run(*inputs, **keywords)
-        new = iter(results if isinstance(results, tuple) else (results,))
-        outputs = tuple(next(new) if place is None else inputs[place] for place in sources)
-        return outputs[0] if len(outputs) == 1 else outputs
+        new = iter(results if isinstance(results, tuple | list) else (results,))
+        return returned([next(new) if place is None else inputs[place] for place in sources])
 
     return run_and_give_back

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from tileops.backend import Registry, TargetChoice, choose_target
+from tileops.backend import Registry, TargetChoice, check_named_target, choose_target
 from tileops.errors import TargetKernelError
 from tileops.ops._build_once import BuildOnce
 from tileops.tensor_spec import TensorSpec
@@ -25,18 +25,18 @@ class Serving:
     def __init__(self, registry: Registry, op: str, argument: str | None) -> None:
         self._registry = registry
         self._op = op
-        self.argument = argument
+        self._argument = argument
         self.choice: TargetChoice | None = None
         self.built: BuildOnce[tuple[torch.device, Any], Any] = BuildOnce()
-        self._tuning = False
         self._lock = threading.RLock()
 
     @contextmanager
     def fixed(self, device: torch.device, holds_kernels: bool) -> Iterator[TargetChoice]:
         """Yield the op's target, choosing it for *device* when no call has fixed it yet.
 
-        The call that fixes it runs inside; when it fails, the choice and everything built under
-        it are undone, and the next call chooses again. Calls that find it fixed run in parallel.
+        The call that fixes it runs inside; when it fails, the choice and what the target has
+        built are undone, and the next call chooses again. Calls that find it fixed run in
+        parallel.
         """
         choice = self.choice
         if choice is not None:
@@ -46,13 +46,23 @@ class Serving:
             if self.choice is not None:
                 yield self.choice
                 return
-            chosen = choose_target(self._registry, self._op, self.argument, device, holds_kernels)
+            chosen = choose_target(self._registry, self._op, self._argument, device, holds_kernels)
             try:
                 yield chosen
             except BaseException:
-                self._forget()
+                self.choice = None
+                self.built.clear()
                 raise
             self.choice = chosen
+
+    def check_named(self) -> None:
+        """Check the name of the target of an op that has fixed none.
+
+        Raises:
+            UnknownTargetError: A target is named that is not registered.
+        """
+        if self.choice is None:
+            check_named_target(self._registry, self._op, self._argument)
 
     def kernel(
         self, target: str, device: torch.device, specs: Specs, params: Mapping[str, Any]
@@ -61,11 +71,18 @@ class Serving:
 
         An error of the builder reaches the caller unchanged, and nothing is kept.
 
+        Args:
+            target: A target with a builder for the op.
+            device: The call's device.
+            specs: A description per input, without strides: calls whose tensors differ in these
+                alone share the kernel.
+            params: The op's parameters.
+
         Raises:
             TargetKernelError: The builder returned nothing that can be called.
         """
         builder = self._registry.builders[self._op, target]
-        key = (device, tuple(None if s is None else (s.dtype, tuple(s.shape)) for s in specs))
+        key = (device, tuple(None if s is None else (s.dtype, s.shape) for s in specs))
 
         def build() -> Any:
             kernel = builder.build_kernel(*specs, **params)
@@ -77,11 +94,4 @@ class Serving:
 
     def tune(self) -> None:
         """Tune what the target has built, and builds from now on."""
-        self._tuning = True
         self.built.tune()
-
-    def _forget(self) -> None:
-        self.choice = None
-        self.built = BuildOnce()
-        if self._tuning:
-            self.built.tune()

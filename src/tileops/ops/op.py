@@ -156,8 +156,10 @@ class Op:
 
         Tuning changes a configuration inside one implementation, never the selection.
         """
-        self._entries.tune()
-        self.serving.tune()
+        try:
+            self._entries.tune()
+        finally:
+            self.serving.tune()
 
     def iter_kernels(self) -> Iterator[BuiltKernel]:
         """Yield the in-tree kernels built so far, in the order they were built."""
@@ -181,9 +183,14 @@ class Op:
 
     @property
     def serving_target(self) -> str | None:
-        """The target this instance has fixed, BUILTIN for the in-tree kernels, None before."""
+        """The target this instance has fixed, BUILTIN for the in-tree kernels, None before.
+
+        It stays None for an op that is made of other ops and leaves the target to them.
+        """
         choice = self.serving.choice
-        return None if choice is None else choice.target or BUILTIN
+        if choice is None:
+            return None
+        return choice.target or (BUILTIN if self.kernel_types else None)
 
     def _build(self, selection: Selection, call: CallSpec) -> Kernel:
         verdict = selection.selected
@@ -216,7 +223,15 @@ class Op:
         buffers: Mapping[str, Any] = _NONE,
         execution: Mapping[str, Any] = _NONE,
     ) -> Any:
-        """Run a call: by its plan if one like it ran before, else from the beginning."""
+        """Run a call: by its plan if one like it ran before, else from the beginning.
+
+        Args:
+            inputs: A tensor per input, None for one that is absent.
+            buffers: The output buffers by keyword; None is as good as none.
+            execution: The execution arguments that the caller passed, by keyword.
+        """
+        if buffers:
+            buffers = {name: one for name, one in buffers.items() if one is not None}
         key = fingerprint(inputs, buffers, execution)
         plans = self._plans
         plan = None if key is None else plans.get(key)

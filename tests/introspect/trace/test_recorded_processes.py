@@ -138,7 +138,10 @@ for one in threads: one.join()
 
 def test_a_killed_program_leaves_its_recording(program, folder):
     """After SIGKILL the file holds every record, and counters half a second old at most."""
-    code = CALLING + "call(8, 1000)\nprint('called', flush=True)\ncall(16, 1)\nwhile True: call(8, 1)\n"
+    code = (
+        CALLING
+        + "call(8, 1000)\nprint('called', flush=True)\ncall(16, 1)\nwhile True: call(8, 1)\n"
+    )
     process = program(code)
     assert process.stdout.readline() == "called\n"
     time.sleep(1.2)

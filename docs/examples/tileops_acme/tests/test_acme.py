@@ -12,38 +12,64 @@ from tileops.backend import BUILTIN, load_failures, registered_targets
 from tileops.errors import OpNotAvailableError
 from tileops.kernels.norm.call_spec import LayerNormCall
 
+TOLERANCE = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
-def reference(x, n, weight=None, bias=None):
-    """Return layer normalization in float64."""
+
+def arguments(shape, n, dtype):
+    """Return an input, a weight and a bias."""
+    return torch.randn(*shape, dtype=dtype), *torch.randn(2, n).to(dtype)
+
+
+def check(y, x, n, weight=None, bias=None, eps=1e-5):
+    """Compare with layer normalization in float64."""
     wide = [None if t is None else t.double() for t in (weight, bias)]
-    return torch.nn.functional.layer_norm(x.double(), (n,), *wide)
+    expected = torch.nn.functional.layer_norm(x.double(), (n,), *wide, eps)
+    tolerance = TOLERANCE[x.dtype]
+    assert (y.shape, y.dtype) == (x.shape, x.dtype)
+    torch.testing.assert_close(y.double(), expected, atol=tolerance, rtol=tolerance)
+
+
+@pytest.fixture(autouse=True)
+def loaded():
+    """Load the installed backends, as the first op does."""
+    assert load_failures() == ()
 
 
 def test_the_backend_is_loaded():
-    """Its entry point loads without a failure and registers the target."""
-    assert load_failures() == ()
+    """Its entry point registers the target."""
     assert "acme" in registered_targets()
 
 
 @pytest.mark.parametrize("n", [1, 128, 255, 256])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", TOLERANCE)
 def test_short_rows_run_on_the_added_implementation(n, dtype):
     """An op on CPU tensors runs through selection."""
-    x, weight, bias = torch.randn(5, n, dtype=dtype), *torch.randn(2, n).to(dtype)
-    op = LayerNormFwdOp(n)
-    y = op(x, weight, bias)
-    tolerance = {torch.float32: 1e-5, torch.bfloat16: 2e-2}[dtype]
-    expected = reference(x, n, weight, bias)
-    torch.testing.assert_close(y.double(), expected, atol=tolerance, rtol=tolerance)
+    x, weight, bias = arguments((5, n), n, dtype)
+    op = LayerNormFwdOp(n, eps=1e-3)
+    check(op(x, weight, bias), x, n, weight, bias, eps=1e-3)
     assert op.serving_target == BUILTIN
 
 
-@pytest.mark.parametrize(
-    ("n", "key"), [(255, "acme_layer_norm_short_rows"), (256, "acme_layer_norm_short_rows")]
-)
-def test_selection_of_short_rows(n, key):
+@pytest.mark.parametrize("given", ["neither", "weight", "bias"])
+def test_the_added_implementation_without_affine_parameters(given):
+    """The op passes ones and zeros for what is absent."""
+    x, weight, bias = arguments((2, 3, 8), 8, torch.float32)
+    weight, bias = (weight if given == "weight" else None), (bias if given == "bias" else None)
+    check(LayerNormFwdOp(8)(x, weight, bias), x, 8, weight, bias)
+
+
+@pytest.mark.parametrize("n", [1, 255, 256])
+def test_selection_of_short_rows(n):
     """Rows up to the boundary select the added key."""
-    assert LayerNormFwdOp(n).key_for("layer_norm", LayerNormCall(n=n, device="cpu")) == key
+    key = LayerNormFwdOp(n).key_for("layer_norm", LayerNormCall(n=n, device="cpu"))
+    assert key == "acme_layer_norm_short_rows"
+
+
+@pytest.mark.parametrize("n", [1, 256, 257])
+def test_calls_on_a_gpu_are_not_taken_over(n):
+    """On CUDA the in-tree implementation is selected as before."""
+    key = LayerNormFwdOp(n).key_for("layer_norm", LayerNormCall(n=n, arch=90))
+    assert key == "layer_norm"
 
 
 def test_longer_rows_are_refused_with_the_reason():
@@ -53,11 +79,13 @@ def test_longer_rows_are_refused_with_the_reason():
 
 
 @pytest.mark.parametrize("n", [128, 4096])
-def test_the_target_serves_every_width(n):
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_the_target_serves_every_width(n, dtype):
     """An op that names the target runs on it, whatever the in-tree kernels would say."""
+    x, weight, bias = arguments((3, n), n, dtype)
     op = LayerNormFwdOp(n, target="acme")
-    x = torch.randn(3, n)
-    torch.testing.assert_close(op(x).double(), reference(x, n), atol=1e-5, rtol=1e-5)
+    check(op(x, weight, bias), x, n, weight, bias)
+    check(op(x), x, n)
     assert op.serving_target == "acme"
 
 

@@ -106,7 +106,9 @@ class CallRecord(msgspec.Struct, frozen=True, kw_only=True, tag="call", tag_fiel
         """What served the call, in words."""
         if self.target is not None:
             return f"target {self.target}"
-        return self.decided or ("no kernel (empty)" if self.empty else "no kernel (failed)")
+        if self.empty:
+            return "no kernel (empty)"
+        return self.decided or ("no kernel (failed)" if self.error else "other ops")
 
 
 def collapsed(record: CallRecord) -> CallRecord:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from tileops.call_spec import CallSpec
 from tileops.errors import TileopsError
 from tileops.introspect.fact_values import FactValueError, decode_facts
@@ -97,13 +95,14 @@ def _call(spec: type[CallSpec], record: CallRecord) -> CallSpec:
 
     Raises:
         FactValueError: A fact is missing, or its value is none any more.
+        CallSpecDeviceError: The device is none that torch knows.
     """
     facts = decode_facts(spec, record.facts)
     stated: dict[str, Any] = {
         name: value for name, value in record.device_facts.items() if value is not None
     }
-    device = None if record.device is None else torch.device(record.device)
-    if device is not None and device.type == "cuda" and stated:
+    device: Any = record.device
+    if device is not None and device.startswith("cuda") and stated:
         # The recording states the facts of its device; this machine need not have one.
         device = None
     return spec(device=device, **stated, **facts)

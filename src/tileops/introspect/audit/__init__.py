@@ -1,0 +1,33 @@
+"""Auditing selection: what is proved of every possible call, and calls that show what is wrong."""
+
+from __future__ import annotations
+
+from tileops.introspect.audit._interface import audit_interface
+from tileops.introspect.audit._report import (
+    Ambiguity,
+    Audit,
+    Dead,
+    Doubt,
+    Gap,
+    IdlePreference,
+    InterfaceAudit,
+    PlaceAudit,
+    Proof,
+    Raising,
+    Region,
+)
+
+__all__ = [
+    "Ambiguity",
+    "Audit",
+    "Dead",
+    "Doubt",
+    "Gap",
+    "IdlePreference",
+    "InterfaceAudit",
+    "PlaceAudit",
+    "Proof",
+    "Raising",
+    "Region",
+    "audit_interface",
+]
