@@ -5,8 +5,8 @@ import signal
 import time
 
 import pytest
-from introspect.trace.conftest import calls_of, finished, lines_of
 
+from introspect.trace.conftest import calls_of, finished, lines_of
 from tileops.introspect.trace import read_recording
 
 CALLING = """
@@ -156,7 +156,12 @@ def test_a_killed_program_leaves_its_recording(program, folder):
 
 def test_killed_at_any_moment(program, folder):
     """A program that records new kinds without pause can be killed at any of them."""
-    code = "n = 0\nwhile True:\n    n = n % 256 + 1\n    LayerNormFwdOp(n, 1.0 / (n * n + 1))(torch.ones(2, n))\n"
+    code = """
+n = 0
+while True:
+    n = n % 256 + 1
+    LayerNormFwdOp(n, 1.0 / (n * n + 1))(torch.ones(2, n))
+"""
     processes = [program(code) for _ in range(2)]
     deadline = time.monotonic() + 60
     while len(list(folder.iterdir())) < 2 and time.monotonic() < deadline:

@@ -1,15 +1,15 @@
 """What is recorded of calls in one process, and how they are counted."""
 
-import os
 import threading
+from pathlib import Path
 
 import pytest
 import torch
+
+import tileops
 from introspect.trace.conftest import calls_of, lines_of
 from ops.noting import in_threads, noting, op_with
 from scale_family import General, Narrow
-
-import tileops
 from tileops.introspect.trace import Recorder, TraceError
 from tileops.kernels.norm.call_spec import LayerNormFwdInterface
 
@@ -61,8 +61,9 @@ def test_what_a_record_holds(folder):
     assert record["seconds"] >= 0.05
     assert record["target"] is record["error"] is None
     file, _, line = record["place"].rpartition(":")
-    assert os.path.basename(file) == "test_recorder.py"
-    assert open(file).read().splitlines()[int(line) - 1].strip().startswith("op_with(only=kernel")
+    assert Path(file).name == "test_recorder.py"
+    source = Path(file).read_text().splitlines()
+    assert source[int(line) - 1].strip().startswith("op_with(only=kernel")
 
 
 def test_a_loser_that_would_not_have_served_is_no_first_choice(folder):

@@ -4,9 +4,9 @@ import sys
 import time
 
 import torch
-from ops.noting import noting, op_with
 
 import tileops
+from ops.noting import noting, op_with
 from tileops.ops._observers import Cell, counted, subscribe
 
 X = torch.ones(2, 8)

@@ -8,8 +8,8 @@ from typing import Annotated
 import pytest
 import torch
 from msgspec.structs import replace
-from scale_family import General, Narrow, OnCuda, ScaleFwdInterface, op_of
 
+from scale_family import General, Narrow, OnCuda, ScaleFwdInterface, op_of
 from tileops.call_spec import CallSpec, Range
 from tileops.introspect.fact_values import FactValueError, decode_facts, encode_facts
 from tileops.introspect.trace import RecordedCall, Recording, replay
