@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tileops.introspect import trace
+    from tileops.introspect.fallback import warn_on_fallback
     from tileops.ops.norm.layer_norm import LayerNormFwdOp
 
 __version__ = "0.1.0"
 
 _HOMES: dict[str, str] = {
     "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
+    "warn_on_fallback": "tileops.introspect.fallback",
 }
 
-__all__ = ["LayerNormFwdOp", "__version__", "trace"]
+__all__ = ["LayerNormFwdOp", "__version__", "trace", "warn_on_fallback"]
 
 
 _MODULES = {"trace": "tileops.introspect.trace"}

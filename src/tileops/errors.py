@@ -296,6 +296,12 @@ class MissingExtraError(TileopsError, ImportError):
     template = "{what} needs {package}; run: pip install 'tileops[{extra}]'"
 
 
+class WarnSettingError(TileopsError, ValueError):
+    """The environment variable TILEOPS_WARN names something that is not warned of."""
+
+    template = "TILEOPS_WARN is {value!r}; known are: {known}. Name one of them, or unset it"
+
+
 class CallSpecDeviceError(DispatchError, TypeError):
     """A call spec's device is no device."""
 

@@ -1,14 +1,10 @@
-"""From what observers are told to records, and the line of the program it came from."""
+"""From what observers are told to records."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
-import sys
 from collections.abc import Iterator
 from typing import Any
-
-import torch
 
 from tileops.errors import DeviceFactsError
 from tileops.introspect.fact_values import encode_facts
@@ -32,31 +28,6 @@ def records_of(event: Specialisation, place: str) -> Iterator[CallRecord]:
         yield CallRecord(**common)
     for position, selection in enumerate(event.selections):
         yield CallRecord(**common, position=position, **_decision(selection))
-
-
-def calling_place() -> str:
-    """Return the file and line outside tileops and torch that the call came from."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_inside()):
-        frame = frame.f_back
-    return f"{_shortened(frame.f_code.co_filename)}:{frame.f_lineno}"
-
-
-def _inside() -> tuple[str, ...]:
-    packages = (sys.modules["tileops"], torch)
-    return tuple(os.path.dirname(one.__file__ or "") + os.sep for one in packages)
-
-
-def _shortened(file: str) -> str:
-    """Give a file below the working directory relative to it."""
-    if not os.path.isabs(file):
-        return file
-    try:
-        below = os.path.relpath(file)
-    except OSError:
-        # The working directory is gone.
-        return file
-    return file if below.startswith(os.pardir) else below
 
 
 def _headline(error: Exception) -> str:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from tileops.introspect.trace._decisions import calling_place, records_of
+from tileops.introspect.caller import caller
+from tileops.introspect.trace._decisions import records_of
 from tileops.introspect.trace._errors import TraceError
 from tileops.introspect.trace._file import TraceFile
 from tileops.introspect.trace._record import CallRecord, collapsed
@@ -118,7 +119,7 @@ class Recorder:
         self._begin()
 
     def _specialised(self, event: Specialisation) -> Cell | None:
-        place = calling_place()
+        place = str(caller())
         try:
             with self._lock:
                 if not self._recording:
