@@ -31,6 +31,8 @@ __all__ = [
     "notify",
     "observed",
     "subscribe",
+    "tell",
+    "watch",
 ]
 
 FROM_ENVIRONMENT = {
@@ -77,7 +79,11 @@ class Specialisation:
 Observer = Callable[[Specialisation], Cell | None]
 """Is told of a specialisation; returns where to count its calls, or None not to count them."""
 
+Watcher = Callable[[Selection], None]
+"""Is told of every decision of an op, whether a kernel is built for it or not."""
+
 _observers: tuple[Observer, ...] = ()
+_watchers: tuple[Watcher, ...] = ()
 _ops: weakref.WeakSet[Op] = weakref.WeakSet()
 _lock = threading.Lock()
 _environment_read = False
@@ -119,6 +125,30 @@ def notify(specialisation: Specialisation) -> tuple[Cell, ...]:
         if cell is not None:
             cells.append(cell)
     return tuple(cells)
+
+
+def watch(watcher: Watcher) -> Callable[[], None]:
+    """Tell *watcher* of every decision from now on; return a function that ends it.
+
+    Calls that find their plan or their kernel decide nothing and are not told of.
+    """
+    global _watchers
+    with _lock:
+        _watchers = (*_watchers, watcher)
+
+    def end() -> None:
+        global _watchers
+        with _lock:
+            _watchers = tuple(one for one in _watchers if one is not watcher)
+
+    return end
+
+
+def tell(selection: Selection) -> Selection:
+    """Tell every watcher of a decision, and return it."""
+    for watcher in _watchers:
+        watcher(selection)
+    return selection
 
 
 def _warn(message: str) -> None:

@@ -16,7 +16,7 @@ from tileops.kernels.kernel import Kernel
 from tileops.manifest import Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
 from tileops.ops._first_call import first_call
-from tileops.ops._observers import join
+from tileops.ops._observers import join, tell
 from tileops.ops._plan import Plan, Run, fingerprint
 from tileops.ops._recognise import Recognise, nothing, recogniser
 from tileops.ops._serving import Serving
@@ -114,7 +114,7 @@ class Op:
             UnknownInterfaceError: The op has no such interface.
             CallSpecTypeError: *call* is no call spec of the interface.
         """
-        return select(self._table(interface, call), call.resolved())
+        return tell(select(self._table(interface, call), call.resolved()))
 
     def key_for(self, interface: str, call: CallSpec) -> str:
         """Return the key that serves *call*; stated device facts are welcome.
@@ -146,7 +146,7 @@ class Op:
         call = call.resolved()
         kernel = self._entries.find(interface, call)
         if kernel is None:
-            selection = select(table, call)
+            selection = tell(select(table, call))
             selection.winner()
             kernel = self._build(selection, call)
         return kernel
