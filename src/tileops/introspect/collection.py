@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 
 from tileops import manifest
 from tileops.call_spec import CallSpec
@@ -77,12 +78,20 @@ def _op_record(op: type[Op], accepted: Accepted) -> OpRecord:
     return OpRecord(
         op.__module__,
         {
-            name: interface_record(
-                op, found, accepted.get((op.__name__, name), []), workloads.get(name, {})
+            name: _without_known_boards(
+                interface_record(
+                    op, found, accepted.get((op.__name__, name), []), workloads.get(name, {})
+                )
             )
             for name, found in explore_op(op).items()
         },
     )
+
+
+def _without_known_boards(record: InterfaceRecord) -> InterfaceRecord:
+    """Leave out the machines where they are those that the family states."""
+    usual = record.machines == [machine_record(one) for one in known_boards()]
+    return msgspec.structs.replace(record, machines=None) if usual else record
 
 
 def interface_record(
@@ -93,9 +102,6 @@ def interface_record(
 ) -> InterfaceRecord:
     """Write down one interface."""
     interface = op.interfaces[explored.table.interface]
-    domain = domain_record(explored.model.domain)
-    if domain["machines"] == [machine_record(one) for one in known_boards()]:
-        domain["machines"] = None
     return InterfaceRecord(
         interface=_named(interface),
         request=_named(interface.request),
@@ -105,7 +111,7 @@ def interface_record(
         },
         accepted=accepted,
         workloads=workloads,
-        **domain,
+        **domain_record(explored.model.domain),
     )
 
 
@@ -171,5 +177,3 @@ def _outcomes(table: SelectionTable, call: CallSpec) -> dict[str, str]:
         )
         found.setdefault(outcome_name(select(table, there)), []).append(board.name)
     return {outcome: " ".join(boards) for outcome, boards in found.items()}
-
-

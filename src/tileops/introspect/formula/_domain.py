@@ -175,11 +175,12 @@ class Domain:
 
     def _device_facts(self) -> tuple[FactDomain, ...]:
         types = tuple(dict.fromkeys(one.device_type for one in self.machines))
-        derived = [FactDomain("device_type", "choice", default=types[0], values=types)]
+        first = self.machines[0] if self.machines else Machine("")
+        derived = [FactDomain("device_type", "choice", default=first.device_type, values=types)]
         for name in DEVICE_FACTS[1:]:
             values = dict.fromkeys(getattr(one, name) for one in self.machines)
             numbers = tuple(sorted(value for value in values if value is not None))
-            default = getattr(self.machines[0], name)
+            default = getattr(first, name)
             derived.append(
                 FactDomain(
                     name,
