@@ -42,6 +42,8 @@ def audit_interface(
     return InterfaceAudit(
         model.op,
         model.interface,
+        explored.table.candidates,
+        model.domain,
         places=_places(explored, clashes, gap, available),
         ambiguities=tuple(
             _ambiguity(explored, pair, settled)
