@@ -234,8 +234,8 @@ class FormattedTexts(Kernel):
     @classmethod
     def refusal(cls, call: TileCall) -> str | None:
         if call.m % 2 == 0:
-            old = "serves odd m, got %d of %s" % (call.m, call.n)
-            new = "{} and {n:>8}".format(call.m, n=call.n)
+            old = "serves odd m, got %d of %s" % (call.m, call.n)  # noqa: UP031
+            new = "{} and {n:>8}".format(call.m, n=call.n)  # noqa: UP032
             return ", ".join([old, new, f"{call.m:,} {call.k!r}", str(call.n) + "!"])
         return None
 
@@ -353,7 +353,7 @@ class EnumsAndLiterals(Kernel):
                 pass
             case _:
                 return f"serves row and column, got {call.mode.name}"
-        if not call.layout.endswith("hd") or call.layout[1:2] == "h" and call.layout != "thd":
+        if call.layout[-2:] != "hd" or (call.layout[1] == "h" and call.layout != "thd"):
             return f"serves bshd and thd, got {call.layout}"
         return "not paged" if call.paged is True else None
 
@@ -462,7 +462,7 @@ class ChainsAndLoops(Kernel):
         return None if total <= 1024 and call.n > three else "n"
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=64)
 def is_round(value: int) -> bool:
     return value in {100, 1000}
 

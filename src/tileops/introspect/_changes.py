@@ -126,5 +126,3 @@ def _inside(one: FactDomain) -> Term:
 
 def _equals_default(one: FactDomain) -> Term:
     return member(one.name, (one.default,))
-
-

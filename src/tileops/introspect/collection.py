@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 
 from tileops import manifest
 from tileops.call_spec import CallSpec
@@ -30,14 +31,50 @@ from tileops.ops._signature import workload_inputs, workload_params
 from tileops.ops.op import Op
 from tileops.selection import Candidate, SelectionTable, select
 
-__all__ = ["explore_op", "families", "family_of", "interface_record"]
+__all__ = [
+    "all_tables",
+    "explore_op",
+    "families",
+    "family_of",
+    "in_tree_tables",
+    "interface_record",
+]
 
 Accepted = Mapping[tuple[str, str], list[AcceptedRecord]]
 """The calls that may stay unserved, by op and interface."""
 
 
-def families(ops: Iterable[type[Op]], accepted: Accepted) -> Mapping[str, FamilyRecord]:
+Tables = Callable[[type[Op]], Mapping[str, SelectionTable]]
+"""How the tables of an op are had: with every key, or with some."""
+
+
+def all_tables(op: type[Op]) -> Mapping[str, SelectionTable]:
+    """Return the tables of an op with every key, the registered ones included."""
+    return op.selection_tables()
+
+
+def in_tree_tables(op: type[Op]) -> Mapping[str, SelectionTable]:
+    """Return the tables of an op with the keys of its own repository only."""
+    return {
+        name: SelectionTable(
+            table.op,
+            name,
+            [one for one in table.candidates if one.origin == table.origin],
+            table.origin,
+        )
+        for name, table in op.selection_tables().items()
+    }
+
+
+def families(
+    ops: Iterable[type[Op]], accepted: Accepted, tables: Tables = all_tables
+) -> Mapping[str, FamilyRecord]:
     """Write down ops, grouped by family.
+
+    Args:
+        ops: The ops.
+        accepted: The calls that may stay unserved.
+        tables: How their tables are had.
 
     Raises:
         DispatchError: An op cannot be constructed; one that holds kernels and states no interface
@@ -45,7 +82,7 @@ def families(ops: Iterable[type[Op]], accepted: Accepted) -> Mapping[str, Family
     """
     found: dict[str, dict[str, OpRecord]] = {}
     for op in ops:
-        found.setdefault(family_of(op), {})[op.__name__] = _op_record(op, accepted)
+        found.setdefault(family_of(op), {})[op.__name__] = _op_record(op, accepted, tables)
     boards = [machine_record(one) for one in known_boards()]
     return {
         family: FamilyRecord(family=family, machines=boards, ops=dict(sorted(records.items())))
@@ -59,30 +96,38 @@ def family_of(op: type[Op]) -> str:
     return parts[-2] if len(parts) > 1 else parts[-1]
 
 
-def explore_op(op: type[Op]) -> Mapping[str, Explored]:
-    """Explore every interface of an op.
+def explore_op(op: type[Op], tables: Tables = all_tables) -> Mapping[str, Explored]:
+    """Explore every interface of an op that has keys.
 
     Raises:
         DispatchError: The op cannot be constructed.
     """
     return {
         name: explore(table, op.interfaces[name].request)
-        for name, table in op.selection_tables().items()
+        for name, table in tables(op).items()
         if table.candidates
     }
 
 
-def _op_record(op: type[Op], accepted: Accepted) -> OpRecord:
-    workloads = _workloads(op)
+def _op_record(op: type[Op], accepted: Accepted, tables: Tables) -> OpRecord:
+    workloads = _workloads(op, tables(op))
     return OpRecord(
         op.__module__,
         {
-            name: interface_record(
-                op, found, accepted.get((op.__name__, name), []), workloads.get(name, {})
+            name: _without_known_boards(
+                interface_record(
+                    op, found, accepted.get((op.__name__, name), []), workloads.get(name, {})
+                )
             )
-            for name, found in explore_op(op).items()
+            for name, found in explore_op(op, tables).items()
         },
     )
+
+
+def _without_known_boards(record: InterfaceRecord) -> InterfaceRecord:
+    """Leave out the machines where they are those that the family states."""
+    usual = record.machines == [machine_record(one) for one in known_boards()]
+    return msgspec.structs.replace(record, machines=None) if usual else record
 
 
 def interface_record(
@@ -93,9 +138,6 @@ def interface_record(
 ) -> InterfaceRecord:
     """Write down one interface."""
     interface = op.interfaces[explored.table.interface]
-    domain = domain_record(explored.model.domain)
-    if domain["machines"] == [machine_record(one) for one in known_boards()]:
-        domain["machines"] = None
     return InterfaceRecord(
         interface=_named(interface),
         request=_named(interface.request),
@@ -105,7 +147,7 @@ def interface_record(
         },
         accepted=accepted,
         workloads=workloads,
-        **domain,
+        **domain_record(explored.model.domain),
     )
 
 
@@ -144,12 +186,13 @@ def _source_hash(*kinds: type) -> str:
     return digest.hexdigest()
 
 
-def _workloads(op: type[Op]) -> dict[str, dict[str, dict[str, str]]]:
+def _workloads(
+    op: type[Op], tables: Mapping[str, SelectionTable]
+) -> dict[str, dict[str, dict[str, str]]]:
     """Return what each workload of the manifest comes to on the known boards, by interface."""
     entry = manifest.load().get(op.__name__)
     if entry is None:
         return {}
-    tables = op.selection_tables()
     found: dict[str, dict[str, dict[str, str]]] = {}
     for workload in entry.workloads:
         made = op(**workload_params(entry.signature, workload))
@@ -171,5 +214,3 @@ def _outcomes(table: SelectionTable, call: CallSpec) -> dict[str, str]:
         )
         found.setdefault(outcome_name(select(table, there)), []).append(board.name)
     return {outcome: " ".join(boards) for outcome, boards in found.items()}
-
-

@@ -59,20 +59,22 @@ def conditions(explored: Explored, key: str, values: Values) -> tuple[Condition,
 
 def _step(node: Branch | Choice, values: Values) -> tuple[Condition | None, Node | None]:
     """Return the condition at a node, and the node after it on the way to serving the call."""
-    if isinstance(node, Choice):
-        arms = dict(node.arms)
-        serving = [value for value, arm in node.arms if _may_serve(arm)]
-        here = arms.get(values[node.fact])
-        if here is not None and _may_serve(here):
-            holds, following = True, here
-        else:
-            holds, following = False, arms[serving[0]] if serving else None
-        if len(serving) == len(arms) or not serving:
-            return None, following or here
-        return _condition(member(node.fact, serving), holds, values, node.site), following
+    return _branched(node, values) if isinstance(node, Branch) else _chosen(node, values)
+
+
+def _chosen(node: Choice, values: Values) -> tuple[Condition | None, Node | None]:
+    serving = {value: arm for value, arm in node.arms if _may_serve(arm)}
+    here = values[node.fact]
+    following = serving.get(here) or next(iter(serving.values()), None)
+    if len(serving) == len(node.arms) or not serving:
+        return None, following
+    wanted = member(node.fact, serving)
+    return _condition(wanted, here in serving, values, node.site), following
+
+
+def _branched(node: Branch, values: Values) -> tuple[Condition | None, Node | None]:
     sides = [side for side in (node.holds, node.fails) if _may_serve(side)]
-    truth = bool(evaluate(node.term, values))
-    here = node.holds if truth else node.fails
+    here = node.holds if evaluate(node.term, values) else node.fails
     if len(sides) != 1:
         return None, here
     wanted = node.term if sides[0] is node.holds else negate(node.term)
@@ -81,7 +83,7 @@ def _step(node: Branch | Choice, values: Values) -> tuple[Condition | None, Node
 
 def _may_serve(node: Node | None) -> bool:
     if isinstance(node, Leaf):
-        return node.result == Judged()
+        return bool(node.result == Judged())
     if isinstance(node, Branch):
         return _may_serve(node.holds) or _may_serve(node.fails)
     return node is not None and any(_may_serve(arm) for _, arm in node.arms)

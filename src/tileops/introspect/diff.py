@@ -11,7 +11,13 @@ from enum import Enum
 from typing import Final
 
 from tileops.introspect.formula import HIDDEN, Term, Values, facts_of, spell
-from tileops.introspect.inventory import FamilyRecord, InterfaceRecord, KeyRecord, model_of
+from tileops.introspect.inventory import (
+    FamilyRecord,
+    InterfaceRecord,
+    KeyRecord,
+    model_of,
+    with_machines,
+)
 from tileops.introspect.options import explain_command
 
 __all__ = ["Change", "InterfaceDiff", "InventoryDiff", "Kind", "compare_interfaces", "diff"]
@@ -106,7 +112,7 @@ def _interfaces(families: Mapping[str, FamilyRecord]) -> dict[tuple[str, str], I
     return {
         (op, interface): record
         for family in families.values()
-        for op, found in family.ops.items()
+        for op, found in with_machines(family).ops.items()
         for interface, record in found.interfaces.items()
     }
 
@@ -127,15 +133,19 @@ def compare_interfaces(
     workloads = tuple(_workloads(old, new))
     if _meaning(old) == _meaning(new):
         kind = Kind.CHANGED if declarations or workloads else Kind.SAME
-        return InterfaceDiff(
-            op, interface, kind, declarations=declarations, workloads=workloads
-        )
+        return InterfaceDiff(op, interface, kind, declarations=declarations, workloads=workloads)
     from tileops.introspect._changes import Comparison
 
     comparison = Comparison(model_of(op, interface, old), model_of(op, interface, new))
     comparison.run(_not_compared(old, new), _MOST_REGIONS)
     changes = tuple(
-        Change(a, b, r.conditions, r.witness, explain_command(op, interface, comparison.domain, r.witness))
+        Change(
+            a,
+            b,
+            r.conditions,
+            r.witness,
+            explain_command(op, interface, comparison.domain, r.witness),
+        )
         for a, b, r in comparison.found
     )
     said = (*declarations, *changes, *workloads, *comparison.not_compared, *comparison.undecided)
@@ -155,8 +165,17 @@ def compare_interfaces(
 def _meaning(record: InterfaceRecord) -> object:
     """Return what decides the outcome of calls."""
     keys = [
-        (key, one.devices, one.archs, one.general, one.preferred_over, one.serves, one.raises,
-         one.unknown, one.source)
+        (
+            key,
+            one.devices,
+            one.archs,
+            one.general,
+            one.preferred_over,
+            one.serves,
+            one.raises,
+            one.unknown,
+            one.source,
+        )
         for key, one in record.keys.items()
     ]
     return record.machines, record.facts, record.possible, keys

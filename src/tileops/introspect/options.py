@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from fractions import Fraction
+from typing import cast
 
 from tileops.introspect.formula import DEVICE_FACTS, Domain, Values, spell
 
@@ -23,14 +25,11 @@ def fact_options(domain: Domain, values: Values) -> tuple[str, ...]:
         if isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")
         else:
-            words += [f"--{flag}", str(float(value)) if _is_real(one.kind, value) else spell(value)]
+            real = one.kind == "real" and isinstance(value, (int, Fraction))
+            words += [f"--{flag}", str(float(cast(Fraction, value))) if real else spell(value)]
     if values["device_type"] != "cuda":
         words += ["--device", str(values["device_type"])]
     for name in DEVICE_FACTS[1:]:
         if values[name] is not None:
             words += [f"--{name.replace('_', '-')}", str(values[name])]
     return tuple(words)
-
-
-def _is_real(kind: str, value: object) -> bool:
-    return kind == "real" and value is not None

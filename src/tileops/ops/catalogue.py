@@ -8,7 +8,7 @@ from pkgutil import walk_packages
 from tileops import ops
 from tileops.ops.op import Op
 
-__all__ = ["in_tree_ops", "op_class"]
+__all__ = ["in_tree_ops", "op_class", "ops_in"]
 
 
 def in_tree_ops() -> dict[str, type[Op]]:
@@ -16,6 +16,14 @@ def in_tree_ops() -> dict[str, type[Op]]:
     for module in walk_packages(ops.__path__, f"{ops.__name__}."):
         import_module(module.name)
     found = {one.__name__: one for one in _subclasses(Op) if one.__module__.startswith("tileops.")}
+    return dict(sorted(found.items()))
+
+
+def ops_in(module: str) -> dict[str, type[Op]]:
+    """Return the op classes that an imported module or package defines, by name, sorted."""
+    found = {
+        one.__name__: one for one in _subclasses(Op) if f"{one.__module__}.".startswith(f"{module}.")
+    }
     return dict(sorted(found.items()))
 
 

@@ -118,10 +118,8 @@ def _random_term(chance: random.Random, depth: int) -> Term:
     if depth == 0:
         return chance.choice([compare("le", N, const(chance.randint(-3, 9))), DTYPE, TRUE])
     parts = [_random_term(chance, depth - 1) for _ in range(3)]
-    return chance.choice(
-        [all_of(parts), any_of(parts), negate(parts[0]), where(*parts)]
-        + [compare("gt", number("mod", N, const(3)), number("neg", M))]
-    )
+    atom = compare("gt", number("mod", N, const(3)), number("neg", M))
+    return chance.choice([all_of(parts), any_of(parts), negate(parts[0]), where(*parts), atom])
 
 
 def _calls() -> list[dict[str, object]]:

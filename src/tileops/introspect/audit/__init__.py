@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tileops.introspect.audit._accepted import AcceptedCalls, accepted_calls
+from tileops.introspect.audit._findings import RULES, findings_of
 from tileops.introspect.audit._interface import audit_interface
 from tileops.introspect.audit._report import (
     Ambiguity,
@@ -18,6 +20,8 @@ from tileops.introspect.audit._report import (
 )
 
 __all__ = [
+    "RULES",
+    "AcceptedCalls",
     "Ambiguity",
     "Audit",
     "Dead",
@@ -29,5 +33,7 @@ __all__ = [
     "Proof",
     "Raising",
     "Region",
+    "accepted_calls",
     "audit_interface",
+    "findings_of",
 ]

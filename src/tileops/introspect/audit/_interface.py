@@ -14,6 +14,7 @@ from tileops.introspect.audit._report import (
     PlaceAudit,
     Proof,
     Raising,
+    Region,
 )
 from tileops.introspect.formula import FALSE, Term, all_of, any_of, compiled, negate
 from tileops.introspect.symbolic.exploration import Explored
@@ -41,6 +42,8 @@ def audit_interface(
     return InterfaceAudit(
         model.op,
         model.interface,
+        explored.table.candidates,
+        model.domain,
         places=_places(explored, clashes, gap, available),
         ambiguities=tuple(
             _ambiguity(explored, pair, settled)
@@ -97,7 +100,9 @@ def _accepted_gaps(explored: Explored, accepted: Mapping[str, Term]) -> Iterable
             condition,
         )
         for region in settled.regions:
-            yield Gap(_where(explored, (*region.conditions, condition)), region, reason)
+            # The solver took the condition for granted, so the region does not say it.
+            said = Region((condition, *region.conditions), region.witness)
+            yield Gap(_where(explored, said.conditions), said, reason)
 
 
 def _raising(explored: Explored) -> tuple[tuple[Raising, ...], list[Doubt]]:

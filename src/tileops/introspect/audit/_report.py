@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tileops.introspect.formula import Term, Unmodelled, render
+from tileops.introspect.formula import Domain, Term, Unmodelled, render
 from tileops.introspect.symbolic.exploration import Witness
 from tileops.selection import Candidate
 
@@ -166,6 +166,8 @@ class InterfaceAudit:
 
     op: str
     interface: str
+    candidates: tuple[Candidate, ...]
+    domain: Domain
     places: tuple[PlaceAudit, ...]
     ambiguities: tuple[Ambiguity, ...] = ()
     gaps: tuple[Gap, ...] = ()
@@ -178,10 +180,15 @@ class InterfaceAudit:
     assumptions: tuple[str, ...] = ()
 
     @property
+    def findings(self) -> int:
+        """How much there is to mend."""
+        gaps = [one for one in self.gaps if one.accepted is None]
+        return sum(map(len, (self.ambiguities, gaps, self.dead, self.idle, self.raising)))
+
+    @property
     def clean(self) -> bool:
         """Whether there is nothing to mend."""
-        open_gaps = [one for one in self.gaps if one.accepted is None]
-        return not (self.ambiguities or open_gaps or self.dead or self.idle or self.raising)
+        return self.findings == 0
 
     @property
     def conclusive(self) -> bool:

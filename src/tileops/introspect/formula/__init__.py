@@ -20,22 +20,19 @@ from tileops.introspect.formula._term import (
     Value,
     all_of,
     any_of,
-    atoms,
     compare,
     const,
     fact,
-    facts_of,
     is_none,
     member,
     negate,
     number,
     power_of_two,
-    restricted,
-    substituted,
     where,
     without_shared_end,
 )
 from tileops.introspect.formula._text import FormulaSyntaxError, read, write
+from tileops.introspect.formula._transform import atoms, facts_of, restricted, substituted
 
 __all__ = [
     "DEVICE_FACTS",

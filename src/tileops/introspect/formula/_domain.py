@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from tileops.introspect.formula._evaluate import evaluate
+from tileops.introspect.formula._render import render, spell
 from tileops.introspect.formula._term import (
     TRUE,
     Term,
@@ -63,6 +64,20 @@ class FactDomain:
         if self.default in values and not self.required:
             return (self.default, *(one for one in values if one != self.default))
         return values
+
+    def text(self) -> str:
+        """Say which values there are, as in ``n 1 to 4096`` or ``dtype bfloat16, float16``."""
+        if self.values:
+            shown = ", ".join(spell(value) for value in self.choices)
+        elif self.low is None and self.high is None:
+            shown = "any number"
+        elif self.high is None:
+            shown = f"{spell(self.low)} or more"
+        else:
+            low = "up" if self.low is None else f"{spell(self.low)}"
+            shown = f"{low} to {spell(self.high)}"
+        none = " or none" if self.optional and not self.values else ""
+        return f"{self.name} {shown}{none}"
 
     @property
     def countable(self) -> tuple[Value, ...]:
@@ -151,6 +166,12 @@ class Domain:
             evaluate(self.axiom, values)
         )
 
+    def text(self) -> str:
+        """Say which calls are meant."""
+        facts = "; ".join(one.text() for one in self.facts if not one.hidden)
+        said = facts or "no facts"
+        return said if self.possible == TRUE else f"{said}; where {render(self.possible)}"
+
     def places(self) -> dict[str, Term]:
         """Return the condition of each architecture (or device type without any), by its name."""
         grouped: dict[str, list[Machine]] = {}
@@ -175,11 +196,12 @@ class Domain:
 
     def _device_facts(self) -> tuple[FactDomain, ...]:
         types = tuple(dict.fromkeys(one.device_type for one in self.machines))
-        derived = [FactDomain("device_type", "choice", default=types[0], values=types)]
+        first = self.machines[0] if self.machines else Machine("")
+        derived = [FactDomain("device_type", "choice", default=first.device_type, values=types)]
         for name in DEVICE_FACTS[1:]:
             values = dict.fromkeys(getattr(one, name) for one in self.machines)
             numbers = tuple(sorted(value for value in values if value is not None))
-            default = getattr(self.machines[0], name)
+            default = getattr(first, name)
             derived.append(
                 FactDomain(
                     name,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from tileops.introspect.formula._term import COMPARISONS, Term, Value
+from tileops.introspect.formula._term import COMPARISONS, Term, Value, typed
 
 __all__ = ["compiled", "evaluate"]
 
@@ -33,14 +33,10 @@ def compiled(term: Term) -> Callable[[Values], Any]:
         name = term.args[0]
         return lambda values: values[name]
     if op == "in":
-        name, allowed = term.args[0], frozenset(map(_typed, term.args[1:]))
-        return lambda values: _typed(values[name]) in allowed
+        name, allowed = term.args[0], frozenset(map(typed, term.args[1:]))
+        return lambda values: typed(values[name]) in allowed
     parts = tuple(compiled(part) for part in term.args)
     return _junction(op, parts) if op in ("and", "or", "not", "ite") else _operation(op, parts)
-
-
-def _typed(value: Value) -> object:
-    return (value, bool) if isinstance(value, bool) else value
 
 
 def _junction(op: str, parts: tuple[Callable[[Values], Any], ...]) -> Callable[[Values], Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
@@ -11,12 +12,6 @@ __all__ = ["render", "spell"]
 
 _SIGNS: Final = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _OPERATORS: Final = {"add": "+", "mul": "*", "div": "//", "mod": "%", "quot": "/"}
-_FUNCTIONS: Final = {
-    "floor": "floor",
-    "bitlen": "bit_length",
-    "exp2": "2 **",
-    "clearlow": "clear_lowest_bit",
-}
 
 
 def spell(value: Value) -> str:
@@ -30,27 +25,16 @@ def spell(value: Value) -> str:
 
 def render(term: Term) -> str:
     """Return *term* as an expression."""
-    op, args = term.op, term.args
-    if op == "const":
-        return spell(args[0])
-    if op == "fact":
-        return str(args[0])
-    if op == "in":
-        return _render_membership(args[0], args[1:])
-    if op == "not":
-        return _render_negation(args[0])
-    if op in ("and", "or"):
-        return f" {op} ".join(_within(op, part) for part in args)
-    if op == "ite":
-        condition, then, otherwise = (_within(op, part) for part in args)
-        return f"{then} if {condition} else {otherwise}"
-    if op == "pow2":
-        return f"{_within(op, args[0])} is a power of two"
-    if op in _FUNCTIONS:
-        return f"{_FUNCTIONS[op]}({render(args[0])})"
-    if op == "neg":
-        return f"-{_within(op, args[0])}"
-    return _render_pair(op, *args)
+    special = _SPECIAL.get(term.op)
+    return special(*term.args) if special is not None else _render_pair(term.op, *term.args)
+
+
+def _render_junction(op: str, parts: tuple[Term, ...]) -> str:
+    return f" {op} ".join(_within(op, part) for part in parts)
+
+
+def _render_ite(condition: Term, then: Term, otherwise: Term) -> str:
+    return f"{_within('ite', then)} if {_within('ite', condition)} else {_within('ite', otherwise)}"
 
 
 def _render_pair(op: str, left: Term, right: Term) -> str:
@@ -64,28 +48,45 @@ def _render_pair(op: str, left: Term, right: Term) -> str:
     return f"{_within(op, left)} {sign} {after}"
 
 
-def _render_membership(name: str, values: tuple[Value, ...]) -> str:
+def _render_membership(name: str, *values: Value) -> str:
     if values[0] is True and len(values) == 1:
         return name
     if values[0] is False and len(values) == 1:
         return f"not {name}"
-    spelled = [spell(value) for value in values]
-    listed = spelled[0] if len(spelled) == 1 else f"{', '.join(spelled[:-1])} or {spelled[-1]}"
-    return f"{name} is {listed}"
+    return f"{name} is {_listed(values)}"
+
+
+def _listed(values: tuple[Value, ...]) -> str:
+    *most, last = map(spell, values)
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def _render_negation(term: Term) -> str:
     if term.op == "in":
         if len(term.args) == 2 and isinstance(term.args[1], bool):
             return render(Term("in", term.args[0], not term.args[1]))
-        return _render_membership(f"{term.args[0]} is not", term.args[1:]).replace(
-            "is not is", "is not", 1
-        )
+        return f"{term.args[0]} is not {_listed(term.args[1:])}"
     if term.op == "pow2":
         return f"{_within('pow2', term.args[0])} is no power of two"
     opposite = negate(term)
     return render(opposite) if opposite.op != "not" else f"not ({render(term)})"
 
+
+_SPECIAL: Final[dict[str, Callable[..., str]]] = {
+    "const": spell,
+    "fact": str,
+    "in": _render_membership,
+    "not": _render_negation,
+    "and": lambda *parts: _render_junction("and", parts),
+    "or": lambda *parts: _render_junction("or", parts),
+    "ite": _render_ite,
+    "pow2": lambda inner: f"{_within('pow2', inner)} is a power of two",
+    "neg": lambda inner: f"-{_within('neg', inner)}",
+    "floor": lambda inner: f"floor({render(inner)})",
+    "bitlen": lambda inner: f"bit_length({render(inner)})",
+    "exp2": lambda inner: f"2 ** {_within('neg', inner)}",
+    "clearlow": lambda inner: f"clear_lowest_bit({render(inner)})",
+}
 
 _BINDING: Final = {
     **{"ite": 0, "or": 1, "and": 2, "not": 3, "in": 3, "pow2": 3},

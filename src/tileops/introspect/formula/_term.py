@@ -7,7 +7,7 @@ width, real numbers are exact. A term is built through the functions here, which
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Final, cast
 
@@ -19,18 +19,16 @@ __all__ = [
     "Value",
     "all_of",
     "any_of",
-    "atoms",
     "compare",
     "const",
     "fact",
-    "facts_of",
     "is_none",
     "member",
     "negate",
     "number",
     "power_of_two",
-    "restricted",
-    "substituted",
+    "typed",
+    "value_of",
     "where",
     "without_shared_end",
 ]
@@ -47,7 +45,7 @@ class Term:
     def __init__(self, op: str, *args: Any) -> None:
         self.op: Final = op
         self.args: Final = args
-        self._hash = hash((op, *map(_typed, args)))
+        self._hash = hash((op, *map(typed, args)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -57,14 +55,14 @@ class Term:
             return True
         if not isinstance(other, Term) or self._hash != other._hash or self.op != other.op:
             return False
-        return list(map(_typed, self.args)) == list(map(_typed, other.args))
+        return list(map(typed, self.args)) == list(map(typed, other.args))
 
     def __repr__(self) -> str:
         return f"Term({', '.join(map(repr, (self.op, *self.args)))})"
 
 
-def _typed(value: Any) -> Any:
-    """Keep True and 1 apart, which Python calls equal."""
+def typed(value: Any) -> Any:
+    """Return something that keeps True and 1 apart, which Python calls equal."""
     return (value, bool) if isinstance(value, bool) else value
 
 
@@ -124,23 +122,26 @@ def number(op: str, *args: Term) -> Term:
     values = [value_of(arg) for arg in args]
     if all(value is not None for value in values):
         return const(_ARITHMETIC[op](*values))
-    neutral = _NEUTRAL.get(op)
-    if neutral is not None and neutral in values:
-        return args[1] if values[0] == neutral else args[0]
+    if op in _NEUTRAL:
+        return _sum_or_product(op, *args)
+    if op == "neg" and args[0].op == "neg":
+        return cast(Term, args[0].args[0])
+    if op in ("div", "mod") and values[1] == 1:
+        return args[0] if op == "div" else const(0)
+    return Term(op, *args)
+
+
+def _sum_or_product(op: str, left: Term, right: Term) -> Term:
+    values = value_of(left), value_of(right)
+    if _NEUTRAL[op] in values:
+        return right if values[0] == _NEUTRAL[op] else left
     if op == "mul" and 0 in values:
         return const(0)
-    if op in _NEUTRAL and values[1] is not None and value_of(_last(args[0], op)) is not None:
+    if values[1] is not None and value_of(_last(left, op)) is not None:
         # (x + 1) + 1 is x + 2: loops would otherwise grow terms without end.
-        inner, constant = args[0].args
-        return number(op, inner, number(op, constant, args[1]))
-    if op == "neg" and args[0].op == "neg":
-        (twice,) = args[0].args
-        return cast(Term, twice)
-    if op == "mod" and values[1] == 1:
-        return const(0)
-    if op == "div" and values[1] == 1:
-        return args[0]
-    return Term(op, *args)
+        inner, constant = left.args
+        return number(op, inner, number(op, constant, right))
+    return Term(op, left, right)
 
 
 def _last(term: Term, op: str) -> Term:
@@ -222,14 +223,11 @@ def where(condition: Term, then: Term, otherwise: Term) -> Term:
         return then if condition.args[0] else otherwise
     if then == otherwise:
         return then
-    if then == TRUE:
-        return any_of((condition, otherwise))
-    if then == FALSE:
-        return all_of((negate(condition), otherwise))
-    if otherwise == FALSE:
-        return all_of((condition, then))
-    if otherwise == TRUE:
-        return any_of((negate(condition), then))
+    for side, other, holds in ((then, otherwise, condition), (otherwise, then, negate(condition))):
+        if side == TRUE:
+            return any_of((holds, other))
+        if side == FALSE:
+            return all_of((negate(holds), other))
     (then, otherwise), shared = without_shared_end((then, otherwise))
     if shared != TRUE:
         return all_of((where(condition, then, otherwise), shared))
@@ -247,74 +245,3 @@ def without_shared_end(terms: Sequence[Term]) -> tuple[list[Term], Term]:
         shared.insert(0, parts[0][-1])
         parts = [one[:-1] for one in parts]
     return [all_of(one) for one in parts], all_of(shared)
-
-
-def restricted(term: Term, choices: Mapping[str, Collection[Value]]) -> Term:
-    """Return a formula simplified for facts that have no values but *choices*, by their names."""
-    if term.op == "in" and term.args[0] in choices:
-        name, *values = term.args
-        kept = [value for value in values if value in choices[name]]
-        return TRUE if len(kept) == len(choices[name]) else member(name, kept)
-    if term.op not in _JUNCTIONS:
-        return term
-    return _rebuilt(term.op, [restricted(part, choices) for part in term.args])
-
-
-def substituted(term: Term, name: str, by: Term | Value) -> Term:
-    """Return a term with a fact replaced: a numeric one by a term, any fact by a value."""
-    if term.op == "fact" and term.args[0] == name:
-        return by if isinstance(by, Term) else const(cast(int, by))
-    if term.op == "in" and term.args[0] == name:
-        if not isinstance(by, Term):
-            return TRUE if any(_typed(by) == _typed(one) for one in term.args[1:]) else FALSE
-        numbers = [one for one in term.args[1:] if isinstance(one, (int, Fraction))]
-        return any_of(compare("eq", by, const(one)) for one in numbers)
-    if term.op in ("const", "fact", "in"):
-        return term
-    parts = [substituted(part, name, by) for part in term.args]
-    return _rebuilt(term.op, parts)
-
-
-def _rebuilt(op: str, parts: list[Term]) -> Term:
-    if op == "and":
-        return all_of(parts)
-    if op == "or":
-        return any_of(parts)
-    if op == "not":
-        return negate(parts[0])
-    if op == "ite":
-        return where(*parts)
-    if op == "pow2":
-        return power_of_two(parts[0])
-    return compare(op, *parts) if op in COMPARISONS else number(op, *parts)
-
-
-_JUNCTIONS: Final = frozenset({"and", "or", "not", "ite"})
-
-
-def atoms(term: Term) -> tuple[Term, ...]:
-    """Return the conditions that a formula is made of, in order, each once."""
-    found: dict[Term, None] = {}
-    _collect_atoms(term, found)
-    return tuple(found)
-
-
-def _collect_atoms(term: Term, found: dict[Term, None]) -> None:
-    if term.op in _JUNCTIONS:
-        for part in term.args:
-            _collect_atoms(part, found)
-    elif term.op != "const":
-        found[term] = None
-
-
-def facts_of(term: Term) -> tuple[str, ...]:
-    """Return the names of the facts that a term reads, in order, each once."""
-    found: dict[str, None] = {}
-    pending = [term]
-    while pending:
-        one = pending.pop()
-        if one.op in ("fact", "in"):
-            found[one.args[0]] = None
-        elif one.op != "const":
-            pending.extend(reversed(one.args))
-    return tuple(found)

@@ -10,6 +10,7 @@ from tileops.introspect.inventory._files import (
     read_folder,
     read_revision,
     shipped_folder,
+    with_machines,
 )
 from tileops.introspect.inventory._model import (
     accepted_of,
@@ -50,4 +51,5 @@ __all__ = [
     "read_revision",
     "shipped_folder",
     "stand_in_table",
+    "with_machines",
 ]

@@ -12,7 +12,14 @@ import msgspec
 
 from tileops.introspect.inventory._record import SCHEMA, FamilyRecord
 
-__all__ = ["InventoryError", "encode", "read_folder", "read_revision", "shipped_folder"]
+__all__ = [
+    "InventoryError",
+    "encode",
+    "read_folder",
+    "read_revision",
+    "shipped_folder",
+    "with_machines",
+]
 
 
 _WIDTH: Final = 100
@@ -44,7 +51,8 @@ def _laid_out(value: Any, depth: int) -> str:
         return flat
     margin = "\n" + " " * (depth + 1)
     if isinstance(value, list):
-        return f"[{margin}{f',{margin}'.join(_laid_out(one, depth + 1) for one in value)}{margin[:-1]}]"
+        items = [_laid_out(one, depth + 1) for one in value]
+        return f"[{margin}{f',{margin}'.join(items)}{margin[:-1]}]"
     parts = [f"{json.dumps(name)}: {_laid_out(one, depth + 1)}" for name, one in value.items()]
     return f"{{{margin}{f',{margin}'.join(parts)}{margin[:-1]}}}"
 
@@ -101,12 +109,12 @@ def _families(files: Iterable[tuple[str, bytes]]) -> Mapping[str, FamilyRecord]:
             raise InventoryError(name, str(error)) from error
         if family.schema.rpartition(".")[0] != SCHEMA.rpartition(".")[0]:
             raise InventoryError(name, f"has the schema {family.schema}, expected {SCHEMA}")
-        found[family.family] = _with_machines(family)
+        found[family.family] = with_machines(family)
     return found
 
 
-def _with_machines(family: FamilyRecord) -> FamilyRecord:
-    """State the machines of every interface."""
+def with_machines(family: FamilyRecord) -> FamilyRecord:
+    """Return the family with the machines of every interface stated."""
     replace = msgspec.structs.replace
     ops = {
         name: replace(

@@ -28,7 +28,14 @@ from tileops.introspect.inventory._record import (
 )
 from tileops.selection import Candidate, SelectionTable
 
-__all__ = ["accepted_of", "domain_record", "formulas", "machine_record", "model_of", "stand_in_table"]
+__all__ = [
+    "accepted_of",
+    "domain_record",
+    "formulas",
+    "machine_record",
+    "model_of",
+    "stand_in_table",
+]
 
 
 def model_of(op: str, interface: str, record: InterfaceRecord) -> InterfaceModel:
@@ -62,7 +69,9 @@ def stand_in_table(op: str, interface: str, record: InterfaceRecord) -> Selectio
 
 def accepted_of(record: InterfaceRecord) -> Mapping[str, Term]:
     """Return the calls that may stay unserved, by the reason."""
-    return {f"{one.because} [{place}]": read(one.where) for place, one in enumerate(record.accepted)}
+    return {
+        f"{one.because} [{place}]": read(one.where) for place, one in enumerate(record.accepted)
+    }
 
 
 def formulas(model: ImplementationModel) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def proxy_call(spec: type[CallSpec], domain: Domain, unmodelled: dict[str, str],
 
 
 def _made(kind: type, run: Run, changed: dict[str, Any]) -> Any:
-    call = object.__new__(kind)
+    call: Any = object.__new__(kind)
     vars(call).update({_RUN: run, _CHANGED: changed})
     return call
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 from tileops.introspect.formula import Term, Unmodelled, Value, Values, evaluate
 from tileops.introspect.symbolic._run import Decision, Opaque, Run
 from tileops.introspect.symbolic._shadow import Shadow
-from tileops.introspect.symbolic.tree import Branch, Choice, Leaf, Node
 from tileops.introspect.symbolic.prover import Prover
+from tileops.introspect.symbolic.tree import Branch, Choice, Leaf, Node
 
 __all__ = ["MOST_PATHS", "Exploration", "Explorer"]
 

@@ -102,7 +102,7 @@ def construct(shadow: Shadow, kind: type, args: tuple[Any, ...], keywords: dict[
         return kind(*args, **keywords)
     if kind in _NATURAL_CLASSES or hasattr(kind, "_fields"):
         return kind(*args, **keywords)
-    initial: Any = kind.__init__  # type: ignore[misc]
+    initial: Any = kind.__init__
     written = isinstance(initial, FunctionType)
     if kind.__new__ is object.__new__ and written and not hasattr(kind, "__post_init__"):
         if dataclasses.is_dataclass(kind) and initial.__code__.co_filename == "<string>":

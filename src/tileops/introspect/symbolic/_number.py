@@ -50,8 +50,8 @@ class SymbolicNumber:
         """Return the value of a numeric fact."""
         return cls(run, fact(one.name), one.kind == "real", one)
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return float if self.is_real else int
 
     # Arithmetic.

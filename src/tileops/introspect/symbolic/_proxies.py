@@ -23,8 +23,8 @@ class SymbolicBool:
         # The line that compares, which in a long expression is not the line that decides.
         self.site = run.site()
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return bool
 
     def __bool__(self) -> bool:

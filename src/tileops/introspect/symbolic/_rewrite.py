@@ -3,7 +3,8 @@
 Proxies overload operators; Python overloads neither ``in`` over hashed containers, ``is``,
 formatted texts, calls into C, nor the attributes of classes. A copy asks a hook for each of these.
 Nothing of the user is touched: a copy is compiled from the source with its line numbers, runs in
-the globals of its original, shares the cells of its closure, and finds the hooks in cells of its own.
+the globals of its original, shares the cells of its closure, and finds the hooks in cells of its
+own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import cache
 from types import CodeType
 from typing import Final
 
-__all__ = ["HOOKS", "NotRewritable", "rewritten"]
+__all__ = ["HOOKS", "NotRewritableError", "rewritten"]
 
 HOOKS: Final = {
     name: f"__tileops_{name}__" for name in ("call", "get", "contains", "same", "text", "modulo")
@@ -28,7 +29,7 @@ for _feature in __future__.all_feature_names:
     _FUTURES |= getattr(__future__, _feature).compiler_flag
 
 
-class NotRewritable(Exception):
+class NotRewritableError(Exception):
     """A function has no source, or does what a copy must not do."""
 
 
@@ -37,7 +38,7 @@ def rewritten(code: CodeType) -> CodeType:
     """Return the code of the copy; the hooks are free variables of it.
 
     Raises:
-        NotRewritable: There is no copy; the text says why.
+        NotRewritableError: There is no copy; the text says why.
     """
     node, owner = _definition(code)
     _check(node, code)
@@ -47,10 +48,10 @@ def rewritten(code: CodeType) -> CodeType:
     try:
         compiled = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
     except SyntaxError as error:
-        raise NotRewritable(f"cannot copy {code.co_qualname}: {error}") from error
+        raise NotRewritableError(f"cannot copy {code.co_qualname}: {error}") from error
     found = next((one for one in _nested(compiled) if _is_copy(one, code)), None)
     if found is None:
-        raise NotRewritable(f"cannot copy {code.co_qualname}")
+        raise NotRewritableError(f"cannot copy {code.co_qualname}")
     return found
 
 
@@ -65,7 +66,7 @@ def _definition(code: CodeType) -> tuple[Definition, str | None]:
         column = min(start for _, _, start, _ in code.co_positions() if start is not None)
         found = tuple(one for one in found if _spans(one[0], column))
     if len(found) != 1:
-        raise NotRewritable(f"the source of {code.co_qualname} is not to be had")
+        raise NotRewritableError(f"the source of {code.co_qualname} is not to be had")
     return found[0]
 
 
@@ -97,12 +98,12 @@ def _definitions(text: str) -> dict[tuple[int, str], tuple[tuple[Definition, str
 
 def _check(node: Definition, code: CodeType) -> None:
     if isinstance(node, ast.AsyncFunctionDef):
-        raise NotRewritable(f"{code.co_qualname} is a coroutine")
+        raise NotRewritableError(f"{code.co_qualname} is a coroutine")
     for inner in ast.walk(node):
         if isinstance(inner, ast.Global):
-            raise NotRewritable(f"{code.co_qualname} declares {', '.join(inner.names)} global")
+            raise NotRewritableError(f"{code.co_qualname} declares {', '.join(inner.names)} global")
         if isinstance(inner, ast.Nonlocal) and set(inner.names) & set(code.co_freevars):
-            raise NotRewritable(f"{code.co_qualname} rebinds {', '.join(inner.names)}")
+            raise NotRewritableError(f"{code.co_qualname} rebinds {', '.join(inner.names)}")
 
 
 def _enclosed(node: Definition, owner: str | None, free: tuple[str, ...]) -> ast.Module:

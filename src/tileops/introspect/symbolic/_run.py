@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, cast
 
 from tileops.introspect.formula import (
     FactDomain,
@@ -126,7 +126,7 @@ class Run:
             else:
                 values = tuple(value for value in one.countable if value is not None)
                 number = fact(one.name)
-                options = tuple(compare("eq", number, const(v)) for v in values)
+                options = tuple(compare("eq", number, const(cast(int, v))) for v in values)
             taken = self._decide(one.name, options, values)
             self._picked[one.name] = values[taken]
         value = self._picked[one.name]

@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Callable, Collection
 from fractions import Fraction
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, Final
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, Final, cast
 
 from tileops.introspect.formula import (
     FALSE,
@@ -32,7 +32,7 @@ from tileops.introspect.symbolic._foreign import (
 )
 from tileops.introspect.symbolic._number import SymbolicNumber, lifted
 from tileops.introspect.symbolic._proxies import SymbolicBool, SymbolicText, plain_text
-from tileops.introspect.symbolic._rewrite import HOOKS, NotRewritable, rewritten
+from tileops.introspect.symbolic._rewrite import HOOKS, NotRewritableError, rewritten
 from tileops.introspect.symbolic._run import Run
 
 __all__ = ["CallProxy", "Shadow"]
@@ -41,6 +41,9 @@ _OWN_PACKAGE: Final = __name__.rpartition(".")[0]
 
 _LIBRARIES: Final = frozenset({"torch", "numpy", "tilelang", "tvm", "triton"})
 """Code of these is never copied: with a symbolic number it is given up, else it just runs."""
+
+
+_CONVERSIONS: Final[dict[int, Callable[[Any], str]]] = {115: str, 114: repr, 97: ascii}
 
 
 class CallProxy:
@@ -68,23 +71,14 @@ class Shadow:
 
     def call(self, function: Any, /, *args: Any, **keywords: Any) -> Any:
         """Call *function*, or its copy."""
-        kind = type(function)
-        if kind is MethodType:
-            return self.call(function.__func__, function.__self__, *args, **keywords)
-        if kind is FunctionType:
+        function, args, keywords = _unwrapped(function, args, keywords)
+        if isinstance(function, FunctionType):
             return self._call_function(function, args, keywords)
-        if kind is functools._lru_cache_wrapper:
-            return self.call(function.__wrapped__, *args, **keywords)
-        if kind is functools.partial:
-            merged = {**function.keywords, **keywords}
-            return self.call(function.func, *function.args, *args, **merged)
         if isinstance(function, type):
             return construct(self, function, args, keywords)
-        if isinstance(function, BuiltinFunctionType) or inspect.isroutine(function):
-            return call_foreign(self, function, args, keywords)
-        operator = getattr(kind, "__call__", None)
-        if isinstance(operator, FunctionType):
-            return self.call(operator, function, *args, **keywords)
+        written = inspect.getattr_static(type(function), "__call__", None)
+        if isinstance(written, FunctionType):
+            return self.call(written, function, *args, **keywords)
         return call_foreign(self, function, args, keywords)
 
     def get(self, owner: Any, name: str) -> Any:
@@ -94,7 +88,7 @@ class Shadow:
         if isinstance(owner, ModuleType):
             return getattr(owner, name)
         found = _class_attribute(owner, name)
-        receiver = owner.__self__ if type(owner) is super else owner
+        receiver = cast(Any, owner).__self__ if type(owner) is super else owner
         if type(found) is property and isinstance(found.fget, FunctionType):
             return self.call(found.fget, receiver)
         if type(found) is functools.cached_property:
@@ -174,7 +168,7 @@ class Shadow:
     def _copied(self, function: FunctionType) -> FunctionType | str:
         try:
             code = rewritten(function.__code__)
-        except NotRewritable as problem:
+        except NotRewritableError as problem:
             return str(problem)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         hooks = {mark: CellType(getattr(self, name)) for name, mark in HOOKS.items()}
@@ -223,7 +217,7 @@ class Shadow:
             return self.spelled(value)
         if isinstance(value, SymbolicText):
             return value
-        convert: Callable[[Any], Any] | None = {115: str, 114: repr, 97: ascii}.get(conversion)
+        convert = _CONVERSIONS.get(conversion)
         return format(convert(value) if convert else value, spec)
 
     def _equal_to_one_of(self, item: Any, values: Collection[Any]) -> Term:
@@ -247,12 +241,30 @@ class Shadow:
         return TRUE if left == right else FALSE
 
 
+def _unwrapped(
+    function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return what a method, a partial or a cached function calls, and with which arguments."""
+    while True:
+        kind = type(function)
+        if kind is MethodType:
+            function, args = function.__func__, (function.__self__, *args)
+        elif kind is functools.partial:
+            args, keywords = (*function.args, *args), {**function.keywords, **keywords}
+            function = function.func
+        elif kind is functools._lru_cache_wrapper:
+            function = function.__wrapped__
+        else:
+            return function, args, keywords
+
+
 def _class_attribute(owner: Any, name: str) -> Any:
     """Find what a class says of an attribute; None where the metaclass or nothing says it."""
-    classes = type(owner).__mro__
+    classes: tuple[type, ...] = type(owner).__mro__
     if type(owner) is super:
-        classes = owner.__self_class__.__mro__
-        classes = classes[classes.index(owner.__thisclass__) + 1 :]
+        bound = cast(Any, owner)
+        classes = bound.__self_class__.__mro__
+        classes = classes[classes.index(bound.__thisclass__) + 1 :]
     for one in classes:
         if name in vars(one):
             return vars(one)[name]

@@ -122,7 +122,7 @@ def _fraction(value: Any) -> Fraction:
 def _one_sort(left: Any, right: Any) -> tuple[Any, Any]:
     if left.sort() == right.sort():
         return left, right
-    return tuple(z3.ToReal(one) if z3.is_int(one) else one for one in (left, right))  # type: ignore[return-value]
+    return _real(left), _real(right)
 
 
 def _real(value: Any) -> Any:

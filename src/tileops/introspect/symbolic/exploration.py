@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from tileops.call_spec import CallSpec
@@ -25,9 +25,9 @@ from tileops.introspect.symbolic._call import proxy_call
 from tileops.introspect.symbolic._explore import Exploration, Explorer
 from tileops.introspect.symbolic._proxies import plain_text
 from tileops.introspect.symbolic._run import Run
+from tileops.introspect.symbolic.prover import Prover
 from tileops.introspect.symbolic.spec import SpecForm, form_of, machines_of
 from tileops.introspect.symbolic.tree import Leaf, condition, leaves
-from tileops.introspect.symbolic.prover import Prover
 from tileops.selection import Candidate, Selection, SelectionTable, Stage, judge, select
 
 __all__ = ["Explored", "Judged", "Witness", "explore"]
@@ -94,11 +94,12 @@ def explore(
     """
     implementations = [one.implementation for one in table.candidates]
     machines = tuple(dict.fromkeys((*machines_of(implementations), *extra)))
-    domain = _possible_calls(spec, machines)
+    kind: Any = spec
+    domain = _possible_calls(kind, machines)
     form = form_of(spec)
     explorer = Explorer(Prover(domain), form.decode)
     explorations = {
-        one.key: explorer.explore(lambda run, one=one: _judged(explorer, one, form, domain, run))
+        one.key: explorer.explore(partial(_judged, explorer, one, form, domain))
         for one in table.candidates
     }
     model = InterfaceModel(
@@ -157,7 +158,7 @@ _EXCLUDED: Final = "excluded"
 
 
 @cache
-def _possible_calls(spec: type[CallSpec], machines: tuple[Machine, ...]) -> Domain:
+def _possible_calls(spec: Any, machines: tuple[Machine, ...]) -> Domain:
     """Return the domain of the calls that ``impossible()`` does not exclude.
 
     Where it is not known what ``impossible()`` says, calls count as possible.

@@ -69,7 +69,6 @@ class SpecForm:
         return found
 
 
-@cache
 def form_of(spec: type[CallSpec]) -> SpecForm:
     """Return how the calls of *spec* are written."""
     facts: list[FactDomain] = []
