@@ -263,7 +263,7 @@ def test_replay_of_ops_that_a_script_defines(shell, tmp_path):
     assert "help: --import MODULE" in result.err
     result = shell("tileops trace replay t.jsonl --import mine", tmp_path, **given)
     assert (result.code, result.err) == (0, "")
-    assert result.out.startswith("1 records decided again, 0 changed")
+    assert result.out.startswith("1 record decided again, 0 changed")
 
 
 @pytest.mark.parametrize(

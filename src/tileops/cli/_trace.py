@@ -88,6 +88,11 @@ def write_tables(tables: Sequence[Table], form: str) -> None:
         write(line for one in tables for line in table_lines(one))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def request_of(record: CallRecord) -> str:
     """Name the interface that a record asked, or the op."""
     return record.op if record.interface is None else f"{record.op}.{record.interface}"
@@ -113,7 +118,8 @@ def _processes_table(recording: Recording) -> Table:
 
 def _summary_tables(summary: OpSummary) -> list[Table]:
     """Return the tables of one op: what served it, and what would have."""
-    title = f"{summary.op}: {summary.calls} calls, {summary.seconds:.3f} s finding kernels"
+    calls = counted(summary.calls, "call")
+    title = f"{summary.op}: {calls}, {summary.seconds:.3f} s finding kernels"
     keys = tuple(
         (
             row.interface or "",
@@ -161,4 +167,4 @@ def _records_table(recording: Recording) -> Table:
         )
         for one in recording.calls
     )
-    return Table(f"{len(rows)} records", names, rows)
+    return Table(counted(len(rows), "record"), names, rows)

@@ -8,7 +8,7 @@ from typing import Any
 from tileops.cli._failure import LoadFailure
 from tileops.cli._imports import import_modules, stdout_kept_clean
 from tileops.cli._table import Table
-from tileops.cli._trace import NOT_REPRODUCIBLE, read, request_of, write_json, write_tables
+from tileops.cli._trace import NOT_REPRODUCIBLE, counted, read, request_of, write_json, write_tables
 from tileops.introspect.trace import Change, Recording, Replay, replay
 from tileops.ops.catalogue import op_class
 
@@ -53,7 +53,7 @@ def _check_scripts(recording: Recording) -> None:
 
 
 def _changes_table(answer: Replay) -> Table:
-    title = f"{answer.decided} records decided again, {len(answer.changes)} changed"
+    title = f"{counted(answer.decided, 'record')} decided again, {len(answer.changes)} changed"
     if answer.skipped:
         title += f"; {answer.skipped} without the facts of a kernel request skipped"
     names = ("calls", "request", "before", "now", "explain")

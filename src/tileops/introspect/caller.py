@@ -13,13 +13,13 @@ __all__ = ["Caller", "caller"]
 
 @dataclass(frozen=True)
 class Caller:
-    """A line of a source file."""
+    """A line of a source file, which is given relative to the working directory if below it."""
 
     file: str
     line: int
 
     def __str__(self) -> str:
-        return f"{_shortened(self.file)}:{self.line}"
+        return f"{self.file}:{self.line}"
 
 
 def caller() -> Caller:
@@ -29,11 +29,10 @@ def caller() -> Caller:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
         frame = frame.f_back
-    return Caller(frame.f_code.co_filename, frame.f_lineno)
+    return Caller(_shortened(frame.f_code.co_filename), frame.f_lineno)
 
 
 def _shortened(file: str) -> str:
-    """Give a file below the working directory relative to it."""
     if not os.path.isabs(file):
         return file
     try:

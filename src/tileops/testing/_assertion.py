@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from tileops.call_spec import CallSpec
-from tileops.cli._explain_text import explanation_lines
-from tileops.cli._render import plain
 from tileops.errors import CallSpecTypeError, UnknownInterfaceError
 from tileops.introspect.explanation import Explanation, Place, explain_request, target_answer
 from tileops.introspect.suggestion import suggestion
@@ -70,6 +68,10 @@ def _message(op: type[Op], selection: Selection, key: str | None) -> str:
 
 
 def _explanation(op: type[Op], selection: Selection) -> str:
+    # Tests that pass do not need the command line.
+    from tileops.cli._explain_text import explanation_lines
+    from tileops.cli._render import plain
+
     call = selection.call
     assert isinstance(call, CallSpec)
     name = str(call.device) if call.device is not None else "the stated device"
