@@ -61,8 +61,7 @@ def _interface(one: InterfaceAudit) -> dict[str, Any]:
         ],
         "idle_preferences": [{"winner": i.winner.key, "loser": i.loser} for i in one.idle],
         "raising": [
-            {"key": r.candidate.key, "problem": r.problem, **_region(r.region)}
-            for r in one.raising
+            {"key": r.candidate.key, "problem": r.problem, **_region(r.region)} for r in one.raising
         ],
         "not_proved": [
             {"claim": d.claim, "reasons": [str(r) for r in d.reasons], "calls": d.calls}

@@ -61,5 +61,3 @@ def explored_interfaces(ops: Iterable[type[Op]], interface: str | None) -> Itera
                 yield explore(table, op.interfaces[name].request)
     if interface is not None and not found:
         raise unknown("interface", interface, names)
-
-

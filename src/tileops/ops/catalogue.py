@@ -21,9 +21,8 @@ def in_tree_ops() -> dict[str, type[Op]]:
 
 def ops_in(module: str) -> dict[str, type[Op]]:
     """Return the op classes that an imported module or package defines, by name, sorted."""
-    found = {
-        one.__name__: one for one in _subclasses(Op) if f"{one.__module__}.".startswith(f"{module}.")
-    }
+    inside = [one for one in _subclasses(Op) if f"{one.__module__}.".startswith(f"{module}.")]
+    found = {one.__name__: one for one in inside}
     return dict(sorted(found.items()))
 
 
