@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from importlib.metadata import version
 from typing import Any, Final
 
 from tileops.cli._diff_text import outcome_text
 from tileops.introspect.diff import Change, InterfaceDiff, InventoryDiff
-from tileops.introspect.formula import HIDDEN, Value, render
+from tileops.introspect.formula import HIDDEN, exact, render
 
 SCHEMA: Final = "tileops.diff/1.0"
 
@@ -45,13 +44,9 @@ def _change(change: Change) -> dict[str, Any]:
         "conditions": [render(one) for one in change.conditions],
         "assumed": list(change.assumed),
         "call": {
-            name: _plain(value)
+            name: exact(value)
             for name, value in change.witness.items()
             if not name.endswith(HIDDEN)
         },
         "command": change.command,
     }
-
-
-def _plain(value: Value) -> Any:
-    return float(value) if isinstance(value, Fraction) else value

@@ -69,9 +69,8 @@ def diff_markdown(found: InventoryDiff) -> str:
 
 
 def _markdown(one: InterfaceDiff) -> str:
-    parts = [
-        f"### `{one.op}.{one.interface}`{'' if one.kind is Kind.CHANGED else f' {one.kind.value}'}\n"
-    ]
+    kind = "" if one.kind is Kind.CHANGED else f" {one.kind.value}"
+    parts = [f"### `{one.op}.{one.interface}`{kind}\n"]
     if one.declarations:
         parts.append("".join(f"- {_escaped(text)}\n" for text in one.declarations))
     if one.changes:

@@ -49,7 +49,8 @@ def audit(
     that raise, and what could not be proved. The exit code is 1 when something is to mend.
     """
     if schema:
-        return write_schema("audit")
+        write_schema("audit")
+        return
     require_torch()
     from tileops.cli._audit import ask, code, render
 

@@ -43,7 +43,8 @@ def diff(
     them; the code is not needed.
     """
     if schema:
-        return write_schema("diff")
+        write_schema("diff")
+        return
     if base is None or head is None:
         raise UsageFailure("diff needs BASE and HEAD", remedy="tileops diff main HEAD")
     from tileops.cli._diff import FOLDER, ask, render

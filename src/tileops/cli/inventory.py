@@ -50,7 +50,8 @@ def inventory(
     on calls that became ambiguous or unserved, and on an op that declares no interfaces.
     """
     if schema:
-        return write_schema("inventory")
+        write_schema("inventory")
+        return
     require_torch()
     from tileops.cli import _inventory
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import enum
 import os
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
-from tileops.cli._render import emit
+from tileops.cli._schemas import write_schema
 
 app = typer.Typer(
     add_completion=False,
@@ -64,7 +63,7 @@ def run(
 def summary(file: File = None, form: Form = Format.TEXT, schema: Schema = False) -> None:
     """Summarise a recording per op: keys, calls, shares, and the first choices that refused."""
     if schema:
-        _write_schema("trace-summary")
+        write_schema("trace-summary")
         return
     from tileops.cli._trace import write_summary
 
@@ -75,7 +74,7 @@ def summary(file: File = None, form: Form = Format.TEXT, schema: Schema = False)
 def show(file: File = None, form: Form = Format.TEXT, schema: Schema = False) -> None:
     """List every record of a recording."""
     if schema:
-        _write_schema("trace-records")
+        write_schema("trace-records")
         return
     from tileops.cli._trace import write_records
 
@@ -97,7 +96,7 @@ def replay(
     not, since that would run it: --import names a module that defines them.
     """
     if schema:
-        _write_schema("trace-replay")
+        write_schema("trace-replay")
         return
     from tileops.cli._trace_replay import write_replay
 
@@ -111,7 +110,3 @@ def _given(file: Path | None, command: str) -> Path:
             f"trace {command} needs a FILE", remedy="tileops trace run -o FILE -- CMD makes one"
         )
     return file
-
-
-def _write_schema(name: str) -> None:
-    emit((files("tileops.cli") / "schemas" / f"{name}.json").read_text("utf-8"))

@@ -25,7 +25,7 @@ from tileops.introspect.symbolic.prover import Status
 from tileops.introspect.symbolic.witness import minimal
 from tileops.selection import Outcome, Selection
 
-__all__ = ["Boundaries", "Boundary", "boundaries"]
+__all__ = ["Boundaries", "Boundary", "boundaries", "outcome_name"]
 
 
 @dataclass(frozen=True)

@@ -115,5 +115,3 @@ def _sound(ops: Iterable[type[Op]]) -> tuple[list[type[Op]], tuple[BrokenOp, ...
         else:
             sound.append(op)
     return sound, tuple(broken)
-
-

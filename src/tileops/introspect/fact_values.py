@@ -12,15 +12,12 @@ from typing import Any
 import torch
 
 from tileops.call_spec import CallSpec, facts_declared
+from tileops.errors import RecordedFactError
 
-__all__ = ["FactValueError", "decode_facts", "encode_facts"]
+__all__ = ["decode_facts", "encode_facts"]
 
 _SAFE = 2**53
 """Readers of JSON keep integers below this."""
-
-
-class FactValueError(ValueError):
-    """A recorded fact is no fact of the call spec as it is now."""
 
 
 def encode_facts(call: CallSpec) -> dict[str, Any]:
@@ -32,7 +29,7 @@ def decode_facts(spec: type[CallSpec], values: Mapping[str, Any]) -> dict[str, A
     """Return the facts that *values* encodes; those that *spec* does not have are left out.
 
     Raises:
-        FactValueError: A fact without a default is missing, or a value cannot be had any more.
+        RecordedFactError: A fact without a default is missing, or a value cannot be had any more.
     """
     hints = typing.get_type_hints(spec)
     facts = {}
@@ -40,7 +37,9 @@ def decode_facts(spec: type[CallSpec], values: Mapping[str, Any]) -> dict[str, A
         if fact.name in values:
             facts[fact.name] = _decoded(spec, fact.name, hints[fact.name], values[fact.name])
         elif fact.default is dataclasses.MISSING:
-            raise FactValueError(f"{spec.__name__}.{fact.name} is not recorded and has no default")
+            raise RecordedFactError(
+                spec=spec.__name__, fact=fact.name, problem="is not recorded and has no default"
+            )
     return facts
 
 
@@ -68,8 +67,8 @@ def _decoded(spec: type[CallSpec], name: str, hint: Any, value: Any) -> Any:
     try:
         return _decode(hint, value)
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        problem = f"{spec.__name__}.{name} cannot be {value!r} now: {error!r}"
-        raise FactValueError(problem) from error
+        problem = f"cannot be {value!r} now: {error!r}"
+        raise RecordedFactError(spec=spec.__name__, fact=name, problem=problem) from error
 
 
 def _decode(hint: Any, value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tileops.selection import Selection, SelectionTable
 
 if TYPE_CHECKING:
+    from tileops.introspect.formula import Machine
     from tileops.introspect.symbolic.exploration import Explored
     from tileops.introspect.why_not import Counterfactual
 
@@ -27,11 +28,12 @@ def suggestion(selection: Selection, key: str) -> str | None:
         cannot decide, or where its solver is not installed.
     """
     try:
+        from tileops.introspect.detail import machine_of
         from tileops.introspect.why_not import why_not
 
         call: Any = selection.call
         spec: Any = type(call)
-        explored = _explored(selection.table, spec, _machine(call))
+        explored = _explored(selection.table, spec, machine_of(call))
         found = why_not(explored, explored.form.values(call), key).found
     except ImportError:
         return None
@@ -43,17 +45,11 @@ def suggestion(selection: Selection, key: str) -> str | None:
     return None if best is None else _in_words(best)
 
 
-def _machine(call: Any) -> tuple[Any, ...]:
-    facts = call.device_facts()
-    return (call.device_type, facts.arch, facts.sm_count, facts.smem_budget)
-
-
 @lru_cache(maxsize=64)
-def _explored(table: SelectionTable, spec: type, machine: tuple[Any, ...]) -> Explored:
-    from tileops.introspect.formula import Machine
+def _explored(table: SelectionTable, spec: type, machine: Machine) -> Explored:
     from tileops.introspect.symbolic.exploration import explore
 
-    return explore(table, spec, (Machine(*machine),))
+    return explore(table, spec, (machine,))
 
 
 def _elsewhere(change: Counterfactual) -> bool:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from tileops.call_spec import CallSpec
 from tileops.errors import CallSpecTypeError, UnknownInterfaceError
-from tileops.introspect.explanation import Explanation, Place, explain_request, target_answer
+from tileops.introspect.explanation import (
+    Explanation,
+    InterfaceAnswer,
+    Place,
+    explain_request,
+    target_answer,
+)
 from tileops.introspect.suggestion import suggestion
 from tileops.ops._observers import tell
 from tileops.ops.op import Op
@@ -76,7 +82,18 @@ def _explanation(op: type[Op], selection: Selection) -> str:
     assert isinstance(call, CallSpec)
     name = str(call.device) if call.device is not None else "the stated device"
     place = Place(name, call.device, tuple(call.stated_facts().items()))
-    answer = explain_request(selection.table, type(call), call.facts(), [place])
+    answer = _with_conditions(
+        explain_request(selection.table, type(call), call.facts(), [place]), type(call)
+    )
     target = target_answer(op, None, place.torch_device())
     text = plain(explanation_lines(Explanation(op.__name__, target, (), False, (answer,))))
     return text + (selection.command() or "")
+
+
+def _with_conditions(answer: InterfaceAnswer, spec: type[CallSpec]) -> InterfaceAnswer:
+    try:
+        from tileops.introspect.detail import detailed
+    except ImportError:
+        # The conditions of a refusal need the solver; its reason does not.
+        return answer
+    return detailed(answer, spec)

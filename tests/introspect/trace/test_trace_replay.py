@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from scale_family import General, Narrow, OnCuda, ScaleFwdInterface, op_of
 from tileops.call_spec import CallSpec, Range
-from tileops.introspect.fact_values import FactValueError, decode_facts, encode_facts
+from tileops.errors import RecordedFactError
+from tileops.introspect.fact_values import decode_facts, encode_facts
 from tileops.introspect.trace import RecordedCall, Recording, replay
 from tileops.introspect.trace._decisions import records_of
 from tileops.ops._observers import Specialisation
@@ -168,7 +169,7 @@ class RequiredCall(CallSpec):
 def test_facts_of_another_version_of_the_spec():
     """A fact that is gone is left out, one that is new has its default, or is missed."""
     assert decode_facts(EveryCall, {"count": 3, "gone": 1}) == {"count": 3}
-    with pytest.raises(FactValueError, match=r"RequiredCall\.n is not recorded"):
+    with pytest.raises(RecordedFactError, match=r"RequiredCall\.n is not recorded"):
         decode_facts(RequiredCall, {})
-    with pytest.raises(FactValueError, match=r"EveryCall\.layout cannot be 'DIAGONAL'"):
+    with pytest.raises(RecordedFactError, match=r"EveryCall\.layout cannot be 'DIAGONAL'"):
         decode_facts(EveryCall, {"layout": "DIAGONAL"})

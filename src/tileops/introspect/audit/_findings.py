@@ -39,7 +39,9 @@ RULES: Final = (
         "Possible calls are served by no implementation, and no inventory accepts that.",
     ),
     RuleSummary(
-        "dead-implementation", Severity.WARNING, "An implementation is selected by no possible call."
+        "dead-implementation",
+        Severity.WARNING,
+        "No possible call selects an implementation.",
     ),
     RuleSummary(
         "idle-preference",
@@ -156,9 +158,7 @@ def _commands(region: Region) -> tuple[str, ...]:
     return () if command is None else (f"see it with: {command}",)
 
 
-def _finding(
-    rule: str, candidate: Candidate, root: Path, message: str, *notes: str
-) -> Finding:
+def _finding(rule: str, candidate: Candidate, root: Path, message: str, *notes: str) -> Finding:
     path, line = _place(candidate, root)
     text = linecache.getline(str(root / path), line).rstrip("\n")
     end = max(len(text), 1) + 1

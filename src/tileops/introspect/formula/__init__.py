@@ -12,7 +12,7 @@ from tileops.introspect.formula._interface import (
     InterfaceModel,
     Unmodelled,
 )
-from tileops.introspect.formula._render import render, spell
+from tileops.introspect.formula._render import exact, render, spell
 from tileops.introspect.formula._term import (
     FALSE,
     TRUE,
@@ -56,6 +56,7 @@ __all__ = [
     "compiled",
     "const",
     "evaluate",
+    "exact",
     "fact",
     "facts_of",
     "is_none",

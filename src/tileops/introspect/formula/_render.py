@@ -8,7 +8,7 @@ from typing import Final
 
 from tileops.introspect.formula._term import Term, Value, negate
 
-__all__ = ["render", "spell"]
+__all__ = ["exact", "render", "spell"]
 
 _SIGNS: Final = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _OPERATORS: Final = {"add": "+", "mul": "*", "div": "//", "mod": "%", "quot": "/"}
@@ -21,6 +21,11 @@ def spell(value: Value) -> str:
     if isinstance(value, Fraction):
         return str(value.numerator) if value.denominator == 1 else repr(float(value))
     return str(value)
+
+
+def exact(value: Value) -> bool | int | float | str | None:
+    """Return a fact's value as JSON holds it: a real number as the float it is."""
+    return float(value) if isinstance(value, Fraction) else value
 
 
 def render(term: Term) -> str:

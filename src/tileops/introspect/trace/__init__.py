@@ -3,7 +3,7 @@
 A recording holds one record per specialisation, not per call, and the number of its calls.
 """
 
-from tileops.introspect.trace._errors import TraceError
+from tileops.errors import TraceError
 from tileops.introspect.trace._reader import (
     RecordedCall,
     Recording,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from tileops.introspect.trace._errors import TraceError
+from tileops.errors import TraceError
 from tileops.introspect.trace._record import SCHEMA, CallRecord, Header
 
 

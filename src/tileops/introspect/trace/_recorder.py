@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
+from tileops.errors import TraceError
 from tileops.introspect.caller import caller
 from tileops.introspect.trace._decisions import records_of
-from tileops.introspect.trace._errors import TraceError
 from tileops.introspect.trace._file import TraceFile
 from tileops.introspect.trace._record import CallRecord, collapsed
 from tileops.ops._observers import Cell, Specialisation, forget_all_plans, subscribe

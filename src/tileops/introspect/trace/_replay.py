@@ -8,7 +8,7 @@ from typing import Any
 
 from tileops.call_spec import CallSpec
 from tileops.errors import TileopsError
-from tileops.introspect.fact_values import FactValueError, decode_facts
+from tileops.introspect.fact_values import decode_facts
 from tileops.introspect.trace._reader import RecordedCall, Recording
 from tileops.introspect.trace._record import CallRecord
 from tileops.ops.op import Op
@@ -83,7 +83,7 @@ def _changed(call: RecordedCall, before: str, op: type[Op] | None) -> Change | N
             problem = f"{record.op} has no interface {interface!r}"
             return Change(call, before, None, problem=problem)
         selection = select(table, _call(op.interfaces[interface].request, record))
-    except (TileopsError, FactValueError) as error:
+    except TileopsError as error:
         return Change(call, before, None, problem=str(error).partition("\n")[0])
     selected = selection.selected
     now = selection.outcome.value if selected is None else selected.key
@@ -94,7 +94,7 @@ def _call(spec: type[CallSpec], record: CallRecord) -> CallSpec:
     """Build the recorded call.
 
     Raises:
-        FactValueError: A fact is missing, or its value is none any more.
+        RecordedFactError: A fact is missing, or its value is none any more.
         CallSpecDeviceError: The device is none that torch knows.
     """
     facts = decode_facts(spec, record.facts)
