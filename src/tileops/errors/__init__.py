@@ -54,6 +54,11 @@ from tileops.errors._manifest import (
     ExpressionError,
     ManifestError,
 )
+from tileops.errors._observation import (
+    RecordedFactError,
+    TraceError,
+    WarnSettingError,
+)
 from tileops.errors._root import (
     DispatchError,
     TileopsError,
@@ -130,6 +135,7 @@ __all__ = [
     "PreferenceCycleError",
     "PreferenceError",
     "ProgramCompileError",
+    "RecordedFactError",
     "RefinementError",
     "ResultCountError",
     "ResultDeviceError",
@@ -146,6 +152,7 @@ __all__ = [
     "TargetWithoutBuilderError",
     "TileopsError",
     "TooManyInputsError",
+    "TraceError",
     "UndeclaredInterfacesError",
     "UnexpectedInputError",
     "UnkeyableFactError",
@@ -154,4 +161,5 @@ __all__ = [
     "UnknownKernelInterfaceError",
     "UnknownTargetError",
     "UnservedCallError",
+    "WarnSettingError",
 ]

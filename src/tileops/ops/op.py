@@ -15,7 +15,7 @@ from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.manifest import Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
-from tileops.ops._observers import join
+from tileops.ops._observers import join, tell
 from tileops.ops._plan import Plan, Run
 from tileops.ops._plans import Plans
 from tileops.ops._recognise import Recognise, nothing
@@ -113,7 +113,7 @@ class Op:
             UnknownInterfaceError: The op has no such interface.
             CallSpecTypeError: *call* is no call spec of the interface.
         """
-        return select(self._table(interface, call), call.resolved())
+        return tell(select(self._table(interface, call), call.resolved()))
 
     def key_for(self, interface: str, call: CallSpec) -> str:
         """Return the key that serves *call*; stated device facts are welcome.
@@ -147,7 +147,7 @@ class Op:
             raise StatedFactsError(
                 op=type(self).__name__, interface=interface, facts=sorted(stated)
             )
-        selection = select(table, call)
+        selection = tell(select(table, call))
         selection.winner()
         return self._build(selection, call)
 
