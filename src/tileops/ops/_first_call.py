@@ -10,7 +10,7 @@ import torch
 from tileops.errors import ForwardOnlyError, MissingSignatureError
 from tileops.ops._memory import check_memory
 from tileops.ops._observed import serve_observed
-from tileops.ops._plan import Run, empty_run, on_prepared, returned, with_outputs
+from tileops.ops._plan import Preparation, Run, empty_run, returned, with_outputs
 from tileops.ops._signature import BoundCall, check_results
 from tileops.tensor_spec import TensorSpec
 
@@ -52,7 +52,7 @@ def first_call(
     with op.serving.fixed(call.device, bool(op.kernel_types)) as choice:
         target = choice.target
         run, source = serve_observed(op, target, inputs, lambda: _serve(op, call, target, inputs))
-        run = on_prepared(call, run, inputs)
+        run = Preparation.of(call, inputs).on(run)
         results = run(*inputs, **buffers, **execution)
         outputs = check_results(call, results, inputs, buffers, source=source)
     return returned(outputs), with_outputs(call, run, results), call

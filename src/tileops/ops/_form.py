@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tileops.ops._observers import observed
-from tileops.ops._plan import Run, on_prepared, returned, with_outputs
+from tileops.ops._plan import Preparation, Run, returned, with_outputs
 from tileops.ops._signature import BoundCall, Sizes, check_results, plain_results
 
 if TYPE_CHECKING:
@@ -29,13 +29,15 @@ class Form:
     Attributes:
         call: One of them, checked.
         sizes: What the sizes of each must satisfy.
+        preparation: The inputs that are copied.
     """
 
     call: BoundCall
     sizes: Sizes
+    preparation: Preparation
 
     @classmethod
-    def of(cls, op: Op, call: BoundCall) -> Form | None:
+    def of(cls, op: Op, call: BoundCall, inputs: tuple[Any, ...]) -> Form | None:
         """Return the form of a call that was served, where there is one.
 
         There is none under a target, whose kernels are built for sizes, and none where more than
@@ -45,7 +47,7 @@ class Form:
         if op.checks is None or call.empty or choice is None or choice.target is not None:
             return None
         sizes = op.checks.sizes(call)
-        return None if sizes is None else cls(call, sizes)
+        return None if sizes is None else cls(call, sizes, Preparation.of(call, inputs))
 
     def run(
         self,
@@ -71,7 +73,7 @@ class Form:
         if shapes is None:
             return None
         kernels = op.kernels_for(inputs)
-        run = on_prepared(self.call, op.bind(kernels, *inputs), inputs)
+        run = self.preparation.on(op.bind(kernels, *inputs))
         results = run(*inputs, **buffers, **execution)
         outputs = plain_results(self.call, shapes, results, inputs)
         if outputs is None:

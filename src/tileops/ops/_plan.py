@@ -12,7 +12,7 @@ from tileops.kernels.alignment import MISALIGNED, aligned, like, takes_any_addre
 from tileops.ops._recognise import Recognise
 from tileops.ops._signature import BoundCall, empty_outputs
 
-__all__ = ["Plan", "Run", "empty_run", "on_prepared", "returned", "with_outputs"]
+__all__ = ["Plan", "Preparation", "Run", "empty_run", "returned", "with_outputs"]
 
 Run = Callable[..., Any]
 
@@ -34,27 +34,40 @@ class Plan:
     recognise: Recognise | None = None
 
 
-def on_prepared(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]) -> Run:
-    """Return *run* with the inputs copied first that need it; a written one never is.
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The inputs of calls of one kind that are copied where a kernel needs them otherwise.
 
-    Which inputs must be made dense is the same in every call with the same fingerprint; which are
-    misaligned is looked at in each.
+    Which must be made dense is the same in every call of the kind; which are misaligned is looked
+    at in each. A written input is never copied.
 
-    Args:
-        call: The call.
-        run: Takes prepared inputs in order, buffers and execution arguments by keyword.
-        inputs: The inputs of the call.
+    Attributes:
+        places: The inputs given that may be copied.
+        sparse: Those that must be made dense.
+        plain: Whether these are all inputs, and no keyword is passed.
     """
-    places = [
-        place
-        for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=False))
-        if tensor is not None and name not in call.written
-    ]
-    if not takes_any_address(run):
-        plain = len(places) == len(inputs) and not call.buffers and not call.execution
-        run = (_aligned_plain if plain else _aligned)(run, places)
-    sparse = [place for place in places if _must_be_made_dense(inputs[place])]
-    return _on_dense(run, sparse) if sparse else run
+
+    places: tuple[int, ...]
+    sparse: tuple[int, ...]
+    plain: bool
+
+    @classmethod
+    def of(cls, call: BoundCall, inputs: Sequence[torch.Tensor | None]) -> Preparation:
+        """Return the preparation of calls like *call*, which has these inputs."""
+        given = [
+            (place, tensor)
+            for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=False))
+            if tensor is not None and name not in call.written
+        ]
+        plain = len(given) == len(inputs) and not call.buffers and not call.execution
+        sparse = tuple(place for place, tensor in given if _must_be_made_dense(tensor))
+        return cls(tuple(place for place, _ in given), sparse, plain)
+
+    def on(self, run: Run) -> Run:
+        """Return *run*, which takes prepared inputs in order and keywords, for inputs as passed."""
+        if not takes_any_address(run):
+            run = (_aligned_plain if self.plain else _aligned)(run, self.places)
+        return _on_dense(run, self.sparse) if self.sparse else run
 
 
 def with_outputs(call: BoundCall, run: Run, results: Any) -> Run:
@@ -96,11 +109,9 @@ def empty_run(call: BoundCall, check: Callable[[], None]) -> Run:
     return construct
 
 
-def _must_be_made_dense(tensor: torch.Tensor | None) -> bool:
+def _must_be_made_dense(tensor: torch.Tensor) -> bool:
     # A view that negates or conjugates does so when it is read through torch alone.
-    return tensor is not None and (
-        not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj()
-    )
+    return not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj()
 
 
 def _dense(tensor: torch.Tensor) -> torch.Tensor:

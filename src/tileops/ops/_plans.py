@@ -88,7 +88,7 @@ class Plans:
             return served
         result, run, call = first_call(op, inputs, buffers, execution)
         if form is None:
-            new = Form.of(op, call)
+            new = Form.of(op, call, inputs)
             if new is not None:
                 self._forms[sizeless] = new
         return result, run
