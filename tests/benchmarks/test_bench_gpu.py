@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 from harness.cli import app
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 pytestmark = pytest.mark.gpu
 
 
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="needs the device for itself")
 def test_a_copy_takes_its_bytes_over_the_bandwidth():
     """A gibibyte negated in a graph takes as long as one negated between two events."""
     machine = CudaMachine(torch.device("cuda", 0))

@@ -11,9 +11,21 @@ import pytest
 import tileops.lint
 
 SOURCES = Path(tileops.lint.__file__).parents[2]
-GOOD = (
-    "from tileops.backend import KernelInterface\n\n\nclass AFwdInterface(KernelInterface): ...\n"
-)
+GOOD = '''\
+from abc import abstractmethod
+
+from tileops.backend import CallSpec, KernelInterface
+
+
+class AFwdInterface(KernelInterface):
+    """Count to *n*."""
+
+    request = CallSpec
+
+    @abstractmethod
+    def forward(self, n: int) -> None:
+        """Count."""
+'''
 BAD = GOOD.replace("AFwdInterface", "AFwdWideInterface")
 
 

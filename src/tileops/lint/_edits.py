@@ -16,7 +16,9 @@ from tileops.lint._syntax import code
 from tileops.lint.facts import ClassFacts, FileFacts, FunctionFacts, Span
 
 __all__ = [
+    "append_member",
     "append_statement",
+    "decorate",
     "decorator",
     "delete_lines",
     "insert_above",
@@ -60,8 +62,10 @@ def rename_local(
 ) -> Iterator[Edit]:
     """Yield the edits that rename a parameter of a method wherever the method uses it."""
     body = Body(split_lines(source.text), owner, method)
+    labels = {id(node.attr) for node in body.of(cst.Attribute)}
+    labels |= {id(node.keyword) for node in body.of(cst.Arg)}
     for node in body.of(cst.Name):
-        if node.value == old:
+        if node.value == old and id(node) not in labels:
             yield replace(source, body.span(node), new)
 
 
@@ -88,6 +92,20 @@ def decorator(source: Source, line: int, text: str) -> Edit:
     return _insert(source, line, f"{source.indent(line)}{rendered}{source.newline}")
 
 
+def decorate(
+    source: Source, facts: FileFacts, line: int, origin: str, arguments: str = ""
+) -> Iterator[Edit]:
+    """Yield the edits that decorate a definition with something of another module.
+
+    The file's own name for it is used; without one, its module is imported.
+    """
+    name = next((local for local, named in facts.imports.items() if named == origin), "")
+    if not name:
+        yield from require_import(source, facts, origin.rpartition(".")[0])
+        name = origin
+    yield decorator(source, line, f"{name}{arguments}")
+
+
 def insert_above(source: Source, line: int, text: str) -> Edit:
     """Return the edit that inserts a one-line statement above a line, indented like it."""
     return _insert(source, line, statement(source, text, source.indent(line)))
@@ -112,6 +130,17 @@ def insert_member(source: Source, owner: ClassFacts, text: str) -> Iterator[Edit
     elif not line and owner.docstring is not None and owner.span[2] > owner.header[1]:
         indent = source.indent(owner.header[1] + 1)
         yield _insert(source, owner.span[2] + 1, statement(source, text, indent))
+
+
+def append_member(source: Source, owner: ClassFacts, lines: list[str]) -> Iterator[Edit]:
+    """Yield the edit that adds lines at the end of a class body, below an empty one.
+
+    Nothing is yielded for a class whose body stands on its header line.
+    """
+    if owner.span[2] > owner.header[1]:
+        indent = source.indent(owner.body or owner.header[1] + 1)
+        text = "".join(f"{indent}{line}{source.newline}" for line in lines)
+        yield _insert(source, owner.span[2] + 1, source.newline + text)
 
 
 def delete_lines(source: Source, first: int, last: int) -> Edit:

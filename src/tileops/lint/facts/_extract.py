@@ -20,6 +20,7 @@ def extract(data: bytes, tree: ast.Module) -> FileFacts:
     """Return the facts of a module; notes of body rules are added by others."""
     pass_ = _Module(_LINE_END.split(data))
     pass_.block(tree.body, "module")
+    asks = "key_for" in pass_.names
     return FileFacts(
         imports=pass_.imports,
         stars=tuple(pass_.stars),
@@ -29,7 +30,9 @@ def extract(data: bytes, tree: ast.Module) -> FileFacts:
         sites=tuple(pass_.sites),
         requests=tuple(pass_.requests),
         names=tuple(sorted(pass_.names)),
+        texts=tuple(sorted(filter(str.isidentifier, pass_.texts))) if asks else (),
         ignores=ignores_of(data, tree, pass_.lines),
+        calls=tuple(sorted(pass_.calls)),
     )
 
 
@@ -47,6 +50,9 @@ class _Module:
         self.sites: list[Site] = []
         self.requests: list[Site] = []
         self.names: set[str] = set()
+        self.calls: set[str] = set()
+        self.texts: set[str] = set()
+        self.where = ""
 
     def block(self, body: list[ast.stmt], scope: str) -> None:
         """Take the statements of the module, or of a block of it."""
@@ -60,8 +66,10 @@ class _Module:
                     self._import(statement)
                 case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
                     self._loose(_heads(statement))
+                    self.where = "__main__" if _is_script(statement) else self.where
                     for inner in _blocks(statement):
                         self.block(inner, "conditional")
+                    self.where = "" if _is_script(statement) else self.where
                 case _:
                     self._constant(statement)
                     self._loose([statement])
@@ -101,17 +109,20 @@ class _Module:
 
     def _loose(self, nodes: list[ast.AST]) -> None:
         """Take the calls of statements outside any function."""
-        walk = FunctionWalk()
+        walk = FunctionWalk(loose=True)
         walk.walk(nodes)
         self.names |= walk.names
+        self.calls.update(walk.calls)
+        self.texts |= walk.texts
         self.classes.extend(self._class(inner, "class") for inner in walk.nested)
-        self.sites.extend(walk.site_facts("", "", frozenset()))
+        self.sites.extend(walk.site_facts("", self.where, frozenset()))
 
     def _function(self, node: Function, owner: str) -> FunctionFacts:
         walk = FunctionWalk()
         walk.walk([*node.decorator_list, node.args, *node.body])
         facts = function_facts(node, walk, self.lines)
         self.names |= walk.names
+        self.texts |= walk.texts
         self.classes.extend(self._class(inner, "function") for inner in walk.nested)
         params = frozenset(param.name for param in facts.params)
         self.sites.extend(walk.site_facts(owner, node.name, params))
@@ -134,6 +145,14 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield getattr(statement, name, [])
     for handler in getattr(statement, "handlers", []):
         yield handler.body
+
+
+def _is_script(statement: ast.stmt) -> bool:
+    """Say whether a statement is ``if __name__ == "__main__":``."""
+    match statement:
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()])):
+            return True
+    return False
 
 
 def _heads(statement: ast.stmt) -> list[ast.AST]:
