@@ -47,9 +47,17 @@ def apply_fixes(workspace: Workspace, allowed: frozenset[Applicability]) -> FixR
             break
         batch = _disjoint(candidates)
         if not _try(run, batch, reports):
-            for candidate in batch:
-                _try(run, [candidate], run.workspace.check().standing)
+            _one_by_one(run, batch, allowed)
     return run
+
+
+def _one_by_one(run: FixRun, batch: list[_Candidate], allowed: frozenset[Applicability]) -> None:
+    """Apply what can be applied of a batch, building each repair anew: edits move what follows."""
+    for name in [name_of(candidate.report) for candidate in batch]:
+        reports = run.workspace.check().standing
+        left = [report for report in reports if name_of(report) == name][:1]
+        for candidate in _candidates(run, left, allowed):
+            _try(run, [candidate], reports)
 
 
 def _candidates(

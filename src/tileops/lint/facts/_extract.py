@@ -30,6 +30,7 @@ def extract(data: bytes, tree: ast.Module) -> FileFacts:
         requests=tuple(pass_.requests),
         names=tuple(sorted(pass_.names)),
         ignores=ignores_of(data, tree, pass_.lines),
+        calls=tuple(sorted(pass_.calls)),
     )
 
 
@@ -47,6 +48,7 @@ class _Module:
         self.sites: list[Site] = []
         self.requests: list[Site] = []
         self.names: set[str] = set()
+        self.calls: set[str] = set()
 
     def block(self, body: list[ast.stmt], scope: str) -> None:
         """Take the statements of the module, or of a block of it."""
@@ -104,6 +106,7 @@ class _Module:
         walk = FunctionWalk()
         walk.walk(nodes)
         self.names |= walk.names
+        self.calls.update(walk.calls)
         self.classes.extend(self._class(inner, "class") for inner in walk.nested)
         self.sites.extend(walk.site_facts("", "", frozenset()))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tileops.lint.facts._functions import header_of
 from tileops.lint.facts._records import Ignore
 
-__all__ = ["ignores_of"]
+__all__ = ["ignores_of", "line_ignores"]
 
 _COMMENT = re.compile(r"#\s*tileops:\s*ignore\[(?P<rules>[^\]]*)\](?:\s*--\s*(?P<reason>.*\S))?")
 # A file without these bytes needs no second pass over its tokens.
@@ -25,6 +25,14 @@ def ignores_of(data: bytes, tree: ast.Module, lines: list[bytes]) -> tuple[Ignor
     return tuple(_ignore(token, headers) for token in _comments(data))
 
 
+def line_ignores(text: str) -> Iterator[Ignore]:
+    """Yield the suppressions of a text without statements, each about its own line."""
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _COMMENT.search(line)
+        if match is not None:
+            yield _stated(match, number, line, (number, number))
+
+
 def _comments(data: bytes) -> Iterator[tokenize.TokenInfo]:
     try:
         for token in tokenize.tokenize(io.BytesIO(data).readline):
@@ -37,14 +45,16 @@ def _comments(data: bytes) -> Iterator[tokenize.TokenInfo]:
 
 
 def _ignore(token: tokenize.TokenInfo, headers: list[tuple[int, int]]) -> Ignore:
-    match = _COMMENT.search(token.string)
-    assert match is not None
-    rules = tuple(part.strip() for part in match["rules"].split(",") if part.strip())
     line, column = token.start
-    start = column + match.start()
-    before = len(token.line[:start].encode("utf-8", "surrogateescape"))
-    length = len(match.group().encode("utf-8", "surrogateescape"))
-    span = (line, before, line, before + length)
+    match = _COMMENT.search(token.line, column)
+    assert match is not None
     around = [header for header in headers if header[0] <= line <= header[1]]
     # The innermost statement is the one whose header starts last.
-    return Ignore(span, rules, match["reason"] or "", max(around, default=(line, line)))
+    return _stated(match, line, token.line, max(around, default=(line, line)))
+
+
+def _stated(match: re.Match[str], line: int, text: str, header: tuple[int, int]) -> Ignore:
+    rules = tuple(part.strip() for part in match["rules"].split(",") if part.strip())
+    before = len(text[: match.start()].encode("utf-8", "surrogateescape"))
+    length = len(match.group().encode("utf-8", "surrogateescape"))
+    return Ignore((line, before, line, before + length), rules, match["reason"] or "", header)

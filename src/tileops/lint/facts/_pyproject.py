@@ -1,8 +1,9 @@
-"""The facts of a ``pyproject.toml``: the entry points of the group ``tileops.backends``."""
+"""The facts of a ``pyproject.toml``: its entry points ``tileops.backends``, and suppressions."""
 
 import re
 import tomllib
 
+from tileops.lint.facts._ignores import line_ignores
 from tileops.lint.facts._records import EntryPoint, FileFacts, Span
 
 __all__ = ["pyproject_facts"]
@@ -20,12 +21,14 @@ def pyproject_facts(data: bytes) -> FileFacts:
         document = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return FileFacts()
-    group = document.get("project", {}).get("entry-points", {}).get(_GROUP, {})
+    group: object = document
+    for name in ("project", "entry-points", _GROUP):
+        group = group.get(name) if isinstance(group, dict) else None
     if not isinstance(group, dict):
         return FileFacts()
     stated = [(name, value) for name, value in group.items() if isinstance(value, str)]
     points = (EntryPoint(n, v.partition(":")[0].strip(), _span(text, n, v)) for n, v in stated)
-    return FileFacts(entry_points=tuple(points))
+    return FileFacts(entry_points=tuple(points), ignores=tuple(line_ignores(text)))
 
 
 def _span(text: str, name: str, value: str) -> Span:

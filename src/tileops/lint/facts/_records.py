@@ -244,7 +244,8 @@ class FileFacts(Record, frozen=True):
     when relative. ``requests`` are the ``(key, spec)`` pairs in methods named ``requests``; their
     ``call`` is the pair. ``constants`` are the names the module binds once to a `Value`.
     ``names`` are all attribute names the file reads, strings given to ``getattr`` included.
-    ``entry_points`` are all that is kept of a ``pyproject.toml``.
+    ``calls`` are the dotted names called outside any function. ``entry_points`` and ``ignores`` are
+    all that is kept of a ``pyproject.toml``.
     """
 
     imports: dict[str, str] = {}
@@ -260,3 +261,4 @@ class FileFacts(Record, frozen=True):
     entry_points: tuple[EntryPoint, ...] = ()
     newer: bool = False
     problem: SyntaxProblem | None = None
+    calls: tuple[str, ...] = ()
