@@ -97,7 +97,12 @@ class Body:
     def _forth(self, line: int, column: int, text: str) -> tuple[int, int]:
         """Return the position a text that starts at a position ends at."""
         lines = split_lines(text)
-        return line + len(lines) - 1, len(lines[-1]) + (column if len(lines) == 1 else 0)
+        if len(lines) == 1:
+            return line, column + len(text)
+        # Rendered alone, the text lacks the indentation of the block it stands in.
+        line += len(lines) - 1
+        stated = self._lines[line - 1]
+        return line, len(stated) - len(stated.lstrip()) + len(lines[-1].lstrip())
 
     def _bytes(self, line: int, column: int) -> int:
         text = self._lines[line - 1]

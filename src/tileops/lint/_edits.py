@@ -60,8 +60,10 @@ def rename_local(
 ) -> Iterator[Edit]:
     """Yield the edits that rename a parameter of a method wherever the method uses it."""
     body = Body(split_lines(source.text), owner, method)
+    labels = {id(node.attr) for node in body.of(cst.Attribute)}
+    labels |= {id(node.keyword) for node in body.of(cst.Arg)}
     for node in body.of(cst.Name):
-        if node.value == old:
+        if node.value == old and id(node) not in labels:
             yield replace(source, body.span(node), new)
 
 

@@ -11,7 +11,7 @@ import libcst as cst
 
 from tileops.lint._syntax import bindings, children, code, dotted, own, parameter, returns, walk
 
-__all__ = ["Entry", "Identity", "Reads", "entries"]
+__all__ = ["Entry", "Held", "Identity", "Reads", "entries", "held"]
 
 _CONTAINERS = ("tuple", "list", "frozenset", "dict", "set", "sorted")
 _VIEWS = ("values", "items", "keys")
@@ -54,6 +54,58 @@ def entries(function: cst.FunctionDef) -> list[Entry]:
             case cst.Tuple(elements=[cst.Element(value=identity), cst.Element(value=factory)]):
                 found.append(Entry(identity, factory))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One thing a build identity holds, the identity itself included.
+
+    ``stated`` is the expression in its place and ``value`` what it stands for, another node when
+    it is a local that is bound once. ``direct`` says that no local lies between it and the
+    ``return``.
+    """
+
+    stated: cst.BaseExpression
+    value: cst.BaseExpression
+    direct: bool
+
+
+def held(function: cst.FunctionDef) -> list[Held]:
+    """Return what the identities of a function hold, in source order; unpacked parts are left out.
+
+    A local is followed to the value it is bound to once.
+    """
+    bound = bindings(function)
+    found: list[Held] = []
+    for entry in entries(function):
+        _hold(entry.identity, bound, found, direct=True)
+    return found
+
+
+def _hold(
+    node: cst.BaseExpression,
+    bound: dict[str, list[cst.BaseExpression | None]],
+    found: list[Held],
+    *,
+    direct: bool,
+) -> None:
+    value = node
+    if isinstance(node, cst.Name):
+        values = bound.get(node.value, [])
+        value = values[0] or node if len(values) == 1 else node
+        direct = direct and value is node
+    match value:
+        case cst.Tuple(elements=elements):
+            parts = [element.value for element in elements if isinstance(element, cst.Element)]
+        case cst.BinaryOperation(left=cst.Tuple() as left, right=cst.Tuple() as right):
+            parts = [left, right]
+        case cst.IfExp(body=body, orelse=orelse):
+            parts = [body, orelse]
+        case _:
+            found.append(Held(node, value, direct))
+            return
+    for part in parts:
+        _hold(part, bound, found, direct=direct)
 
 
 class Reads:
