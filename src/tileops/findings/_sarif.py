@@ -37,9 +37,7 @@ def write_sarif(report: FindingReport) -> str:
     }
     if report.notices:
         told = [_notification(notice) for notice in report.notices]
-        run["invocations"] = [
-            {"executionSuccessful": True, "toolExecutionNotifications": told}
-        ]
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 

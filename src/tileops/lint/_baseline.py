@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from tileops.findings import Finding, fingerprints
-from tileops.lint.errors import BaselineError
+from tileops.lint._request import Request
+from tileops.lint._settings import Settings
+from tileops.lint._tree import Tree
+from tileops.lint._write import Change
+from tileops.lint.errors import BaselineError, BaselineScopeError
 
-__all__ = ["Baseline", "baseline_text", "read_baseline"]
+__all__ = ["Baseline", "BaselineFile"]
 
 _SCHEMA = "tileops.lint-baseline/1.0"
 
@@ -32,26 +36,62 @@ class Baseline:
         return new, old
 
 
-def read_baseline(file: Path, shown: str) -> Baseline:
-    """Return what a baseline file holds; ``shown`` is its path as the user wrote it.
+@dataclass(frozen=True, slots=True)
+class BaselineFile:
+    """The baseline file of a run; ``place`` is None when the run has none.
 
-    Raises:
-        BaselineError: There is no such file, or it is no baseline of this version.
+    ``shown`` is its path as the user wrote it.
     """
-    try:
-        document = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        raise BaselineError(path=shown, problem="does not exist") from None
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-        raise BaselineError(path=shown, problem=problem) from error
-    except ValueError as error:
-        raise BaselineError(path=shown, problem=f"is no JSON: {error}") from error
-    return Baseline(frozenset(_known(document, shown)))
+
+    place: Path | None
+    shown: str = ""
+
+    @classmethod
+    def of(cls, request: Request, settings: Settings, tree: Tree, cwd: Path) -> "BaselineFile":
+        """Return the file a run is asked to use, or that the project configures.
+
+        Raises:
+            BaselineScopeError: A baseline is to be written, and none is named or the run is not
+                about the whole project.
+        """
+        stated = settings.baseline if request.baseline is None else request.baseline
+        if request.update_baseline and not stated:
+            raise BaselineScopeError(problem="needs a file: give --baseline FILE")
+        if request.update_baseline and tree.wanted is not None:
+            raise BaselineScopeError(
+                problem="writes the findings of a whole project; give no PATHS"
+            )
+        if not stated:
+            return cls(None)
+        return cls((tree.root if request.baseline is None else cwd) / stated, stated)
+
+    def read(self) -> Baseline:
+        """Return what the file holds.
+
+        Raises:
+            BaselineError: There is no such file, or it is no baseline of this version.
+        """
+        if self.place is None:
+            return Baseline()
+        try:
+            document = json.loads(self.place.read_text("utf-8"))
+        except FileNotFoundError:
+            raise BaselineError(path=self.shown, problem="does not exist") from None
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror}"
+            raise BaselineError(path=self.shown, problem=problem) from error
+        except ValueError as error:
+            raise BaselineError(path=self.shown, problem=f"is no JSON: {error}") from error
+        return Baseline(frozenset(_known(document, self.shown)))
+
+    def change(self, findings: Sequence[Finding]) -> dict[str, Change]:
+        """Return the change that makes the file hold exactly these findings."""
+        assert self.place is not None
+        return {str(self.place): Change(None, _text(findings).encode("utf-8", "replace"))}
 
 
-def baseline_text(findings: Sequence[Finding]) -> str:
-    """Return the baseline that holds exactly these findings, one per line, sorted."""
+def _text(findings: Sequence[Finding]) -> str:
+    """Return the baseline of some findings, one a line, in their order."""
     entries = [
         {"rule": f.rule, "path": f.path, "message": f.message, "fingerprint": name}
         for f, name in zip(findings, fingerprints(findings), strict=True)

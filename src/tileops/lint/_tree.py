@@ -37,6 +37,10 @@ class Tree:
     wanted: frozenset[str] | None
     tracked: bool
 
+    def shows(self, path: str) -> bool:
+        """Say whether findings of a file are shown."""
+        return self.wanted is None or path in self.wanted
+
     def without(self, patterns: Sequence[str]) -> "Tree":
         """Return the tree without the files that match one of the patterns."""
         if not patterns:

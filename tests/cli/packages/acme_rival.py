@@ -15,4 +15,6 @@ class RivalKernel(Kernel, LayerNormFwdInterface):
         return torch.nn.functional.layer_norm(x, weight.shape, weight, bias)
 
 
-register_kernel_type("LayerNormFwdOp", "acme_rival", RivalKernel)  # tileops: ignore[undeclared-overlap]
+register_kernel_type(
+    "LayerNormFwdOp", "acme_rival", RivalKernel
+)  # tileops: ignore[undeclared-overlap]
