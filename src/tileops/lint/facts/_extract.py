@@ -16,8 +16,11 @@ __all__ = ["extract"]
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
-def extract(data: bytes, tree: ast.Module) -> FileFacts:
-    """Return the facts of a module; notes of body rules are added by others."""
+def extract(data: bytes, tree: ast.Module, *, newer: bool = False) -> FileFacts:
+    """Return the facts of a module whose UTF-8 text is ``data``; others add the notes of rules.
+
+    ``newer`` says that the text stands for one in syntax newer than the running Python.
+    """
     pass_ = _Module(_LINE_END.split(data))
     pass_.block(tree.body, "module")
     return FileFacts(
@@ -30,6 +33,7 @@ def extract(data: bytes, tree: ast.Module) -> FileFacts:
         requests=tuple(pass_.requests),
         names=tuple(sorted(pass_.names)),
         ignores=ignores_of(data, tree, pass_.lines),
+        newer=newer,
         calls=tuple(sorted(pass_.calls)),
     )
 
@@ -51,8 +55,10 @@ class _Module:
         self.calls: set[str] = set()
 
     def block(self, body: list[ast.stmt], scope: str) -> None:
-        """Take the statements of the module, or of a block of it."""
-        for statement in body:
+        """Take the statements of the module and of its conditional blocks, in source order."""
+        rest = [(statement, scope) for statement in reversed(body)]
+        while rest:
+            statement, scope = rest.pop()
             match statement:
                 case ast.ClassDef():
                     self.classes.append(self._class(statement, scope))
@@ -60,10 +66,10 @@ class _Module:
                     self.functions.append(self._function(statement, ""))
                 case ast.Import() | ast.ImportFrom():
                     self._import(statement)
-                case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
+                case ast.If() | ast.Try() | ast.TryStar() | ast.With() | ast.For() | ast.While():
                     self._loose(_heads(statement))
-                    for inner in _blocks(statement):
-                        self.block(inner, "conditional")
+                    inner = [one for block in _blocks(statement) for one in block]
+                    rest += [(one, "conditional") for one in reversed(inner)]
                 case _:
                     self._constant(statement)
                     self._loose([statement])
@@ -133,10 +139,11 @@ class _Module:
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        yield getattr(statement, name, [])
+    yield getattr(statement, "body", [])
     for handler in getattr(statement, "handlers", []):
         yield handler.body
+    for name in ("orelse", "finalbody"):
+        yield getattr(statement, name, [])
 
 
 def _heads(statement: ast.stmt) -> list[ast.AST]:
