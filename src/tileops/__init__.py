@@ -9,15 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tileops.introspect import trace
+    from tileops.ops.norm.ada_layer_norm import AdaLayerNormFwdOp
+    from tileops.ops.norm.ada_layer_norm_zero import AdaLayerNormZeroFwdOp
+    from tileops.ops.norm.fused_add_layer_norm import FusedAddLayerNormFwdOp
+    from tileops.ops.norm.fused_add_rms_norm import FusedAddRMSNormFwdOp
     from tileops.ops.norm.layer_norm import LayerNormFwdOp
+    from tileops.ops.norm.rms_norm import RMSNormFwdOp
 
 __version__ = "0.1.0"
 
 _HOMES: dict[str, str] = {
+    "AdaLayerNormFwdOp": "tileops.ops.norm.ada_layer_norm",
+    "AdaLayerNormZeroFwdOp": "tileops.ops.norm.ada_layer_norm_zero",
+    "FusedAddLayerNormFwdOp": "tileops.ops.norm.fused_add_layer_norm",
+    "FusedAddRMSNormFwdOp": "tileops.ops.norm.fused_add_rms_norm",
     "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
+    "RMSNormFwdOp": "tileops.ops.norm.rms_norm",
 }
 
-__all__ = ["LayerNormFwdOp", "__version__", "trace"]
+__all__ = [
+    "AdaLayerNormFwdOp",
+    "AdaLayerNormZeroFwdOp",
+    "FusedAddLayerNormFwdOp",
+    "FusedAddRMSNormFwdOp",
+    "LayerNormFwdOp",
+    "RMSNormFwdOp",
+    "__version__",
+    "trace",
+]
 
 
 _MODULES = {"trace": "tileops.introspect.trace"}

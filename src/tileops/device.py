@@ -20,6 +20,7 @@ __all__ = [
     "FactReaders",
     "board_named",
     "current_device",
+    "current_facts",
     "facts_of",
     "first_board_of",
 ]
@@ -202,6 +203,18 @@ def current_device() -> torch.device | None:
     if accelerator is None:
         return None
     return torch.device(accelerator.type, torch.accelerator.current_device_index())
+
+
+def current_facts() -> DeviceFacts:
+    """Return the facts of the accelerator's current device, for which a kernel is being built.
+
+    Raises:
+        DeviceFactsError: The machine has no accelerator.
+    """
+    device = current_device()
+    if device is None:
+        raise DeviceFactsError(device="the current device", problem="there is no accelerator")
+    return facts_of(device)
 
 
 def _read_cuda(device: torch.device) -> DeviceFacts:

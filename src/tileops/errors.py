@@ -355,3 +355,15 @@ class TargetKernelError(BackendError):
         "{op}: the builder of target {target!r} returned {value} for this call; return the kernel, "
         "a callable that takes the op's inputs"
     )
+
+
+class ProgramCompileError(TileopsError):
+    """A compiler refuses a program's source."""
+
+    template = "nvcc does not compile the program for sm_{arch}:\n{log}"
+
+
+class MissingCompilerError(TileopsError):
+    """A program is to be compiled for a device that is not there, and nvcc is missing."""
+
+    template = "Compiling for sm_{arch} needs nvcc; install the CUDA toolkit and put nvcc on PATH"

@@ -47,33 +47,45 @@ def recogniser(inputs: Sequence[torch.Tensor | None]) -> Recognise:
         dynamic_dims_sizes=[list(one.shape) for one in tensors],
         dynamic_dims_strides=[list(one.stride()) for one in tensors],
     ).check
-    return _of_given(check, [one is not None for one in inputs])
+    return _of_given(check, tuple(one is not None for one in inputs))
 
 
-def _of_given(check: Callable[..., bool], given: list[bool]) -> Recognise:
-    """Apply *check* to the inputs given; the others must be absent.
-
-    The frequent arities are written out: a loop costs as much as the check itself.
-    """
-    if given == [True]:
-        return lambda a: check(a) and not a.data_ptr() & _MISALIGNED
-    if given == [True, True]:
-        return lambda a, b: check(a, b) and not (a.data_ptr() | b.data_ptr()) & _MISALIGNED
-    if given == [True, True, True]:
-        return lambda a, b, c: (
+# A loop over the inputs costs as much as the check, so the frequent patterns are written out.
+_WRITTEN_OUT: dict[tuple[bool, ...], Callable[[Recognise], Recognise]] = {
+    (True,): lambda check: lambda a: check(a) and not a.data_ptr() & _MISALIGNED,
+    (True, True): lambda check: (
+        lambda a, b: check(a, b) and not (a.data_ptr() | b.data_ptr()) & _MISALIGNED
+    ),
+    (True, True, True): lambda check: (
+        lambda a, b, c: (
             check(a, b, c) and not (a.data_ptr() | b.data_ptr() | c.data_ptr()) & _MISALIGNED
         )
-    if given == [True, False]:
-        return lambda a, b: b is None and check(a) and not a.data_ptr() & _MISALIGNED
-    if given == [True, False, False]:
-        return lambda a, b, c: (
-            b is None and c is None and check(a) and not a.data_ptr() & _MISALIGNED
+    ),
+    (True, True, True, True): lambda check: (
+        lambda a, b, c, d: (
+            check(a, b, c, d)
+            and not (a.data_ptr() | b.data_ptr() | c.data_ptr() | d.data_ptr()) & _MISALIGNED
         )
+    ),
+    (True, False): lambda check: (
+        lambda a, b: b is None and check(a) and not a.data_ptr() & _MISALIGNED
+    ),
+    (True, False, False): lambda check: (
+        lambda a, b, c: b is None and c is None and check(a) and not a.data_ptr() & _MISALIGNED
+    ),
+}
+
+
+def _of_given(check: Recognise, given: tuple[bool, ...]) -> Recognise:
+    """Apply *check* to the inputs given; the others must be absent."""
+    written_out = _WRITTEN_OUT.get(given)
+    if written_out is not None:
+        return written_out(check)
 
     def recognise(*inputs: Any) -> bool:
-        tensors = [one for one in inputs if one is not None]
-        if [one is not None for one in inputs] != given or not check(*tensors):
+        if tuple(one is not None for one in inputs) != given:
             return False
-        return not any(one.data_ptr() & _MISALIGNED for one in tensors)
+        tensors = [one for one in inputs if one is not None]
+        return check(*tensors) and not any(one.data_ptr() & _MISALIGNED for one in tensors)
 
     return recognise

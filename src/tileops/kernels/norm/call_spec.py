@@ -11,7 +11,15 @@ import torch
 from tileops.call_spec import CallSpec, Range
 from tileops.kernels.interface import KernelInterface
 
-__all__ = ["LayerNormCall", "LayerNormFwdInterface"]
+__all__ = [
+    "AdaLayerNormFwdInterface",
+    "AdaLayerNormZeroFwdInterface",
+    "FusedAddLayerNormFwdInterface",
+    "FusedAddRMSNormFwdInterface",
+    "LayerNormCall",
+    "LayerNormFwdInterface",
+    "RMSNormFwdInterface",
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +63,134 @@ class LayerNormFwdInterface(KernelInterface):
                 ``call.dtype``.
             weight: ``call.n`` elements of scale in ``call.dtype``.
             bias: ``call.n`` elements of shift in ``call.dtype``.
+
+        Returns:
+            A new output shaped like *x*, in ``call.dtype``.
+        """
+
+
+class RMSNormFwdInterface(KernelInterface):
+    """Root mean square normalization over the trailing ``call.n`` elements."""
+
+    request = LayerNormCall
+
+    @abstractmethod
+    def forward(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        """Divide each run of ``call.n`` trailing elements by its root mean square.
+
+        Every tensor is contiguous on ``call.device`` and its data starts at a multiple of
+        16 bytes; nothing is written in place. eps is added to the mean of the squares, which is
+        taken in float32, and the product with the scale is rounded once. A row that holds NaN
+        becomes NaN.
+
+        Args:
+            x: Any shape whose trailing axes hold ``call.n`` elements and that is not empty, in
+                ``call.dtype``.
+            weight: ``call.n`` elements of scale in ``call.dtype``.
+
+        Returns:
+            A new output shaped like *x*, in ``call.dtype``.
+        """
+
+
+class FusedAddLayerNormFwdInterface(KernelInterface):
+    """The sum of two tensors, and its layer normalization over ``call.n`` elements."""
+
+    request = LayerNormCall
+
+    @abstractmethod
+    def forward(
+        self, x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add *residual* to *x*, round, and normalize the rounded sum.
+
+        Every tensor is contiguous on ``call.device`` and its data starts at a multiple of
+        16 bytes; nothing is written in place, and *x* and *residual* may be the same tensor.
+
+        Args:
+            x: Any shape whose trailing axes hold ``call.n`` elements and that is not empty, in
+                ``call.dtype``.
+            residual: Shaped like *x*, in ``call.dtype``.
+            weight: ``call.n`` elements of scale in ``call.dtype``.
+            bias: ``call.n`` elements of shift in ``call.dtype``.
+
+        Returns:
+            The normalized sum and the sum itself, two new outputs shaped like *x* in
+            ``call.dtype``. The sum equals ``x + residual`` bit by bit, and the statistics are
+            those of the rounded sum.
+        """
+
+
+class FusedAddRMSNormFwdInterface(KernelInterface):
+    """The sum of two tensors, and its root mean square normalization over ``call.n`` elements."""
+
+    request = LayerNormCall
+
+    @abstractmethod
+    def forward(
+        self, x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add *residual* to *x*, round, and divide the rounded sum by its root mean square.
+
+        Every tensor is contiguous on ``call.device`` and its data starts at a multiple of
+        16 bytes; nothing is written in place, and *x* and *residual* may be the same tensor.
+
+        Args:
+            x: Any shape whose trailing axes hold ``call.n`` elements and that is not empty, in
+                ``call.dtype``.
+            residual: Shaped like *x*, in ``call.dtype``.
+            weight: ``call.n`` elements of scale in ``call.dtype``.
+
+        Returns:
+            The normalized sum and the sum itself, two new outputs shaped like *x* in
+            ``call.dtype``. The sum equals ``x + residual`` bit by bit, and the mean square is
+            that of the rounded sum.
+        """
+
+
+class AdaLayerNormFwdInterface(KernelInterface):
+    """Layer normalization without parameters, then a scale and a shift for every element."""
+
+    request = LayerNormCall
+
+    @abstractmethod
+    def forward(self, x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
+        """Return ``scale * layer_norm(x) + shift``, rounded once.
+
+        Every tensor is contiguous on ``call.device`` and its data starts at a multiple of
+        16 bytes; nothing is written in place.
+
+        Args:
+            x: Any shape whose trailing axis holds ``call.n`` elements and that is not empty, in
+                ``call.dtype``.
+            scale: Shaped like *x*, in ``call.dtype``.
+            shift: Shaped like *x*, in ``call.dtype``.
+
+        Returns:
+            A new output shaped like *x*, in ``call.dtype``.
+        """
+
+
+class AdaLayerNormZeroFwdInterface(KernelInterface):
+    """Adaptive layer normalization with a gate for every element."""
+
+    request = LayerNormCall
+
+    @abstractmethod
+    def forward(
+        self, x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, gate: torch.Tensor
+    ) -> torch.Tensor:
+        """Return ``gate * (scale * layer_norm(x) + shift)``, rounded once.
+
+        Every tensor is contiguous on ``call.device`` and its data starts at a multiple of
+        16 bytes; nothing is written in place.
+
+        Args:
+            x: Any shape whose trailing axis holds ``call.n`` elements and that is not empty, in
+                ``call.dtype``.
+            scale: Shaped like *x*, in ``call.dtype``.
+            shift: Shaped like *x*, in ``call.dtype``.
+            gate: Shaped like *x*, in ``call.dtype``.
 
         Returns:
             A new output shaped like *x*, in ``call.dtype``.

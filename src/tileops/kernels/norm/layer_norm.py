@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from tileops.device import current_facts
 from tileops.kernels.kernel import Entry, Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, LayerNormFwdInterface
 
@@ -28,14 +29,15 @@ class LayerNormKernel(Kernel, LayerNormFwdInterface):
         return identity, lambda: cls(*identity)
 
     def __init__(self, n: int, eps: float, dtype: torch.dtype) -> None:
-        """Compile the program for rows of *n* elements."""
+        """Compile the program for rows of *n* elements on the current device."""
         super().__init__()
         from tileops.kernels.norm.programs.layer_norm import build
 
-        self._launch = build(n, eps, dtype)
+        self._n = n
+        self._launch = build(n, eps, dtype, current_facts())
 
     def forward(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         """Normalize each run of ``n`` trailing elements of *x* into a new tensor."""
         y = torch.empty_like(x)
-        self._launch(x, weight, bias, y)
+        self._launch(x.data_ptr(), weight, bias, y.data_ptr(), x.numel() // self._n)
         return y

@@ -133,8 +133,10 @@ class ArchsNeedOneDevice(Rule):
         """Report the registered classes with architectures of several devices, or of none."""
         for node in registered(project):
             known, archs = supported_archs(project, node)
+            if not known or archs is None:
+                continue
             types = device_types(project, node)
-            if known and archs is not None and types is not None and len(types) != 1:
+            if types is not None and len(types) != 1:
                 yield self._report(node, archs, types)
 
     def _report(self, node: ClassNode, archs: tuple[int, ...], types: tuple[str, ...]) -> Report:

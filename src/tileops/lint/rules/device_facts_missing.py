@@ -109,7 +109,7 @@ class DeviceFactsMissing(Rule):
         for module, site in registrations(project, "register_device_facts"):
             known.add((distribution(project, module), text(project, module, site, "device_type")))
         for node in registered(project):
-            if node.module.external or in_tests(node.module):
+            if node.module.external or in_tests(node.module) or _default(project, node):
                 continue
             where = distribution(project, node.module)
             lacking = [
@@ -130,3 +130,8 @@ class DeviceFactsMissing(Rule):
         here = stated is not None and stated[0] is node
         span = stated[1].name_span if stated and here else node.facts.name_span
         return self.report(node.module, span, message, symbol=node.name)
+
+
+def _default(project: Project, node: ClassNode) -> bool:
+    """Say whether a class inherits its devices from ``Kernel``, whose facts are built in."""
+    return node.lookup("devices").owner is project.roots["kernel"]

@@ -48,7 +48,7 @@ class PreferredOverCycle(Rule):
 
     Limits:
         Computed preferences are unknown. A class preferred over its own key is left to
-        `preferred-over-unknown-key`.
+        `preferred-over-unknown-key`, and a general one to `general-with-preference`.
     """
 
     id = "preferred-over-cycle"
@@ -139,7 +139,10 @@ def _edges(project: Project, dispatch: Dispatch) -> dict[str, dict[str, Located]
     """Return, for each key, the other keys it is preferred over and where that is stated."""
     found: dict[str, dict[str, Located]] = {}
     for key, entry in dispatch.entries.items():
-        stated = (entry.target and project.preferred(entry.target)) or ()
+        node = entry.target
+        # A general class must not prefer anything, which `general-with-preference` says.
+        ranked = node is not None and not project.is_general(node)
+        stated = (node and ranked and project.preferred(node)) or ()
         named = {value.value.text: where for where, value in stated}
         known = {n: w for n, w in named.items() if n in dispatch.entries and n != key}
         found[key] = {name: where for name, where in known.items() if name is not None}

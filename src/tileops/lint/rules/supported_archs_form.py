@@ -40,8 +40,9 @@ class SupportedArchsForm(Rule):
         or a number no device has, means that the kernel is never available.
 
     Limits:
-        Computed values are unknown. Numbers are compared with the compute capabilities of CUDA only
-        where the class certainly runs on CUDA devices alone. The fix drops what stands twice.
+        What makes the op raise is an error, the rest a warning. Computed values are unknown.
+        Numbers are compared with the compute capabilities of CUDA only where the class certainly
+        runs on CUDA devices alone. The fix drops what stands twice.
     """
 
     id = "supported-archs-form"
@@ -69,12 +70,14 @@ class SupportedArchsForm(Rule):
             _HEAD % "[|90|]",
             "supported_archs of NormKernel is 90, so constructing an op with it raises; write "
             "[90], or None for every architecture",
+            severity=Severity.ERROR,
         ),
         Invalid(
             "no integers",
             _HEAD % '[|[80, "sm_90"]|]',
             'supported_archs of NormKernel holds "sm_90", which is no integer, so constructing an '
             "op with it raises; write major * 10 + minor of the compute capability",
+            severity=Severity.ERROR,
         ),
         Invalid(
             "a compute capability",
@@ -123,7 +126,10 @@ class SupportedArchsForm(Rule):
                 repair = Repair(Applicability.SAFE, "name each architecture once", build)
             message = f"supported_archs of {node.name} {fault}"
             span = attribute.value.span
-            yield self.report(node.module, span, message, symbol=node.name, repair=repair)
+            weight = Severity.ERROR if "raises" in fault else None
+            yield self.report(
+                node.module, span, message, symbol=node.name, repair=repair, severity=weight
+            )
 
 
 def _fault(project: Project, node: ClassNode, stated: Located) -> str:

@@ -45,7 +45,8 @@ class UndeclaredOverlap(Rule):
     Limits:
         Reported only for two keys of one op and interface that certainly share a device type and
         an architecture, one of which inherits ``Kernel.refusal``. Two classes that both
-        refuse something are not compared, nor are registrations of two distributions.
+        refuse something are not compared, nor are registrations of two distributions, nor a
+        class whose ``preferred_over`` names no other key.
     """
 
     id = "undeclared-overlap"
@@ -212,9 +213,12 @@ def _ranks(project: Project, dispatch: Dispatch) -> dict[str, set[str]] | None:
     direct: dict[str, list[str]] = {}
     for key, entry in dispatch.entries.items():
         stated = None if entry.target is None else project.preferred(entry.target)
-        if stated is None or any(value.value.text is None for _, value in stated):
+        named = [value.value.text for _, value in stated or ()]
+        if stated is None or None in named:
             return None
-        direct[key] = [value.value.text or "" for _, value in stated]
+        # A preference that names no rival is a mistake of its own; what was meant is unknown.
+        wrong = any(name == key or name not in dispatch.entries for name in named)
+        direct[key] = [*dispatch.entries] if wrong else [name for name in named if name]
     ranks: dict[str, set[str]] = {}
     for key in direct:
         reached, frontier = {key}, [key]

@@ -12,6 +12,8 @@ from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, LayerNormFwdInterface
 from tileops.kernels.norm.layer_norm import LayerNormKernel
+from tileops.ops.norm._affine import AffineIdentity
+from tileops.ops.norm._rows import over_rows
 from tileops.ops.op import Op, Request
 
 __all__ = ["LayerNormFwdOp"]
@@ -39,7 +41,7 @@ class LayerNormFwdOp(Op):
         super().__init__(target=target, normalized_shape=shape, eps=eps)
         self.normalized_shape: tuple[int, ...] = self.params["normalized_shape"]
         self.eps: float = self.params["eps"]
-        self._affine: dict[tuple[torch.dtype, torch.device], tuple[torch.Tensor, torch.Tensor]] = {}
+        self._affine = AffineIdentity(self.normalized_shape)
 
     def __call__(
         self,
@@ -80,22 +82,17 @@ class LayerNormFwdOp(Op):
         return (("layer_norm", call),)
 
     def bind(self, kernels: tuple[Kernel, ...], *inputs: torch.Tensor | None) -> Callable[..., Any]:
-        """Pass ones and zeros for a weight and a bias that are absent."""
+        """Pass ones and zeros for a weight and a bias that are absent, and rows of one dim."""
         run = super().bind(kernels)
+        if len(self.normalized_shape) > 1:
+            run = over_rows(run, math.prod(self.normalized_shape))
         input, weight, bias = inputs
         if weight is not None and bias is not None:
             return run
         assert input is not None
-        ones, zeros = self._identity(input)
+        ones, zeros = self._affine.like(input)
         if weight is None and bias is None:
             return lambda input, weight, bias: run(input, ones, zeros)
         if weight is None:
             return lambda input, weight, bias: run(input, ones, bias)
         return lambda input, weight, bias: run(input, weight, zeros)
-
-    def _identity(self, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        key = (like.dtype, like.device)
-        if key not in self._affine:
-            shape = self.normalized_shape
-            self._affine[key] = (like.new_ones(shape), like.new_zeros(shape))
-        return self._affine[key]

@@ -1,0 +1,54 @@
+"""The TileLang program of RMS normalization."""
+
+from tileops.kernels.norm.programs.build import build_rows
+from tileops.kernels.norm.programs.row_blocks import row_blocks
+from tileops.kernels.norm.programs.row_layout import RowTensors
+from tileops.kernels.norm.programs.row_statistics import row_statistics
+
+__all__ = ["TENSORS", "build", "program"]
+
+TENSORS = RowTensors(factors=1)
+
+
+def build(n, eps, dtype, facts):
+    """Compile for rows of *n* elements of a torch dtype on a device of these facts.
+
+    Returns:
+        ``launch(x, weight, y, count)`` for any *count* of rows above zero.
+        *x* and *y* are addresses, multiples of 16;
+        *weight* is a tensor of *n* elements.
+    """
+    return build_rows(program, TENSORS, n, eps, dtype, facts)
+
+
+def program(n, eps, dtype, layout):
+    """Return the program for a layout; *dtype* is TileLang's name of the rows' dtype."""
+    import tilelang.language as T
+
+    B = row_blocks(T, n, dtype, layout, TENSORS)
+    S = row_statistics(T, n, B)
+
+    @T.prim_func
+    def main(
+        x: T.int64,
+        weight: T.Tensor((n,), dtype),
+        y: T.int64,
+        count: T.int64,
+    ):
+        with T.Kernel(B.grid(count), threads=layout.threads, **B.cluster) as block:
+            B.begin()
+            s = B.place(block, count, (x,), (y,), (weight,))
+            scale = T.alloc_local((B.V,), B.f32)
+            B.fetch(s)
+            S.total_square(s, B.load)
+            rstd = T.rsqrt(s.squares[0] * (1.0 / n) + eps)
+            B.settle(s)
+            for k in B.each():
+                if B.holds(s, k):
+                    B.factor(s, 0, k, scale)
+                    B.load(s, k)
+                    for i in T.unroll(B.V):
+                        s.x[i] = s.x[i] * rstd * scale[i]
+                    B.write(s, s.outputs[0], k, s.x)
+
+    return main

@@ -1,0 +1,32 @@
+"""RMSNormKernel: root mean square normalization for every width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tileops.device import DeviceFacts
+from tileops.kernels.norm.call_spec import RMSNormFwdInterface
+from tileops.kernels.norm.row_norm import RowNormKernel
+
+__all__ = ["RMSNormKernel"]
+
+
+class RMSNormKernel(RowNormKernel, RMSNormFwdInterface):
+    """Root mean square normalization for every width."""
+
+    @staticmethod
+    def build(n: int, eps: float, dtype: torch.dtype, facts: DeviceFacts) -> Callable[..., Any]:
+        """Compile the program for rows of *n* elements."""
+        from tileops.kernels.norm.programs.rms_norm import build
+
+        launch: Callable[..., Any] = build(n, eps, dtype, facts)
+        return launch
+
+    def forward(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        """Normalize each run of ``n`` trailing elements of *x* into a new tensor."""
+        y = torch.empty_like(x)
+        self._launch(x.data_ptr(), weight, y.data_ptr(), x.numel() // self._n)
+        return y

@@ -1,0 +1,72 @@
+"""AdaLayerNormZeroFwdOp: adaptive layer normalization with a gate for every element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+
+from tileops.kernels.interface import KernelInterface
+from tileops.kernels.kernel import Kernel
+from tileops.kernels.norm.ada_layer_norm_zero import AdaLayerNormZeroKernel
+from tileops.kernels.norm.call_spec import AdaLayerNormZeroFwdInterface, LayerNormCall
+from tileops.ops.op import Op, Request
+
+__all__ = ["AdaLayerNormZeroFwdOp"]
+
+
+class AdaLayerNormZeroFwdOp(Op):
+    """Adaptive layer normalization over the last dim with a gate for every element.
+
+    Nothing broadcasts.
+    """
+
+    kernel_types: ClassVar[Mapping[str, type[Kernel]]] = {
+        "ada_layer_norm_zero": AdaLayerNormZeroKernel
+    }
+    interfaces: ClassVar[Mapping[str, type[KernelInterface]]] = {
+        "ada_layer_norm_zero": AdaLayerNormZeroFwdInterface
+    }
+
+    def __init__(self, eps: float = 1e-5, *, target: str | None = None) -> None:
+        """Normalize over the last dim.
+
+        Args:
+            eps: Added to the variance.
+            target: The target to run on; see `Op`.
+        """
+        super().__init__(target=target, eps=eps)
+        self.eps: float = self.params["eps"]
+
+    def __call__(
+        self, x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, gate: torch.Tensor
+    ) -> torch.Tensor:
+        """Return ``gate * (scale * layer_norm(x) + shift)``; nothing is written in place.
+
+        Args:
+            x: Shape ``(*B, N)``, float16, bfloat16 or float32.
+            scale: Shaped like *x*, in its dtype.
+            shift: Shaped like *x*, in its dtype.
+            gate: Shaped like *x*, in its dtype.
+
+        Returns:
+            A new tensor like *x*.
+
+        Raises:
+            SignatureError: A tensor does not fit.
+            SelectionError: No kernel is selected.
+        """
+        recognise, run = self._recent
+        result: torch.Tensor = (
+            run(x, scale, shift, gate)
+            if recognise(x, scale, shift, gate)
+            else self._call((x, scale, shift, gate))
+        )
+        return result
+
+    def requests(self, *inputs: Any) -> tuple[Request, ...]:
+        """Ask for one kernel by width, epsilon and dtype."""
+        x = inputs[0]
+        call = LayerNormCall(device=x.device, n=x.shape[-1], eps=self.eps, dtype=x.dtype)
+        return (("ada_layer_norm_zero", call),)

@@ -1,0 +1,63 @@
+"""Peers: other implementations of an op, one module per family, `FAMILY` its table.
+
+A module states the torch composition of each op, from which the eager and the compiled peer
+come, and builders of further ones. Libraries are imported when a peer is built, so that one
+which is not installed is only absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from harness.inputs import Fill, Inputs
+from harness.peers.compiled import compiled
+
+__all__ = ["Builder", "Family", "Function", "Params", "family_of", "peers_of"]
+
+Params = Mapping[str, Any]
+Function = Callable[..., Any]
+"""Takes the op's inputs in order and returns what the op returns."""
+
+Builder = Callable[[Params, Inputs], Function]
+"""Builds a peer for one case, from the op's parameters and one set of inputs."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """The peers of a family.
+
+    Attributes:
+        compositions: By op, what builds its torch semantics.
+        others: By op, further peers by name. A builder raises `ImportError` where its library
+            is missing, and `NotImplementedError` for a case that it does not serve.
+        fills: By input name, how to draw it where normal values are not typical.
+        tolerance: By peer name, the distance allowed where the dtype's default is too strict.
+    """
+
+    compositions: Mapping[str, Callable[[Params], Function]] = field(default_factory=dict)
+    others: Mapping[str, Mapping[str, Builder]] = field(default_factory=dict)
+    fills: Mapping[str, Fill] = field(default_factory=dict)
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+
+
+def family_of(name: str) -> Family:
+    """Return the table of a family, an empty one where no module states it."""
+    module = f"{__name__}.{name}"
+    if find_spec(module) is None:
+        return Family()
+    family: Family = import_module(module).FAMILY
+    return family
+
+
+def peers_of(family: Family, op: str) -> dict[str, Builder]:
+    """Return the builders of an op's peers by name, torch first."""
+    peers: dict[str, Builder] = {}
+    composition = family.compositions.get(op)
+    if composition is not None:
+        peers["torch"] = lambda params, inputs: composition(params)
+        peers["compile"] = lambda params, inputs: compiled(composition(params))
+    return peers | dict(family.others.get(op, {}))
