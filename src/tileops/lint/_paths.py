@@ -7,12 +7,13 @@ was parsed.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import libcst as cst
 
 from tileops.lint._syntax import children, dotted, is_none
 
-__all__ = ["Paths", "named_ancestors"]
+__all__ = ["Paths", "named_ancestors", "strict_paths"]
 
 _STRINGS = (cst.FormattedString, cst.ConcatenatedString)
 _TEXT_CALLS = ("str", "repr", "format", "ascii")
@@ -179,6 +180,12 @@ class Paths:
             case cst.Name(value=name):
                 return name not in state.present
         return node is None or not _is_text(node)
+
+
+@lru_cache(maxsize=2)
+def strict_paths(function: cst.FunctionDef) -> Paths:
+    """Return the paths of a function on which only ``super()`` counts as asking."""
+    return Paths(function, ())
 
 
 def named_ancestors(function: cst.FunctionDef) -> list[str]:

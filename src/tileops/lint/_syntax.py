@@ -3,8 +3,7 @@
 Imported only where a slice was parsed, since loading libcst takes longer than a warm run.
 """
 
-from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 import libcst as cst
 
@@ -62,16 +61,23 @@ def walk(node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
-def own(function: cst.FunctionDef | cst.Lambda) -> Iterator[cst.CSTNode]:
-    """Yield the nodes a call of the function evaluates itself, without nested functions' bodies."""
+@lru_cache(maxsize=4)
+def own(function: cst.FunctionDef | cst.Lambda) -> tuple[cst.CSTNode, ...]:
+    """Return the nodes a call of the function evaluates itself, without nested functions' bodies.
+
+    They stand in pre-order. The last few answers are kept, since every rule asks about the same
+    function.
+    """
+    found: list[cst.CSTNode] = []
     stack: list[cst.CSTNode] = [function.body]
     while stack:
         current = stack.pop()
-        yield current
+        found.append(current)
         if isinstance(current, cst.FunctionDef | cst.ClassDef):
             stack.extend(reversed(current.decorators))
         elif not isinstance(current, cst.Lambda):
             stack.extend(reversed(children(current)))
+    return tuple(found)
 
 
 def dotted(node: cst.CSTNode | None) -> str:
@@ -105,6 +111,7 @@ def returns(function: cst.FunctionDef) -> list[cst.Return]:
     return [node for node in own(function) if isinstance(node, cst.Return)]
 
 
+@lru_cache(maxsize=4)
 def bindings(function: cst.FunctionDef) -> dict[str, list[cst.BaseExpression | None]]:
     """Return what each local is bound to, in source order.
 

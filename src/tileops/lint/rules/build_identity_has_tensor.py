@@ -1,12 +1,13 @@
 """The rule `build-identity-has-tensor`."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tileops.findings import Severity
 from tileops.lint._case import Invalid, Valid
 from tileops.lint._rule import BodyRule, Report
-from tileops.lint.facts import Note, Value
+from tileops.lint.facts import Note, Span, Value
 from tileops.lint.index import ClassNode, Kind, Project
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ class BuildIdentityHasTensor(BodyRule):
             "a fact that is a tensor",
             _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
             "    @classmethod\n    def entry_for(cls, call):\n"
-            "        return (call.n, [|call.scale|]), lambda: cls(call)\n",
+            "        wide = call.scale is None\n"
+            "        return (call.n, wide, [|call.scale|]), lambda: cls(call, call.scale)\n",
             "the build identity of GemmKernel holds call.scale, a tensor, which does not compare "
             "as a key; hold the facts the build depends on",
         ),
@@ -131,27 +133,70 @@ class BuildIdentityHasTensor(BodyRule):
     )
 
     def visit(self, body: "Body") -> Iterator[Note]:
-        """Note what an identity holds that may be no value."""
+        """Note what an identity holds that may be no value.
+
+        Nearly every identity holds facts, so these share one note that costs no positions: which
+        read of each fact it is says where it stands.
+        """
+        import libcst as cst
+
         from tileops.lint._entry import held
         from tileops.lint._syntax import parameter
         from tileops.lint._wording import brief
 
         call = parameter(body.function, 1)
+        facts: list[cst.CSTNode] = []
         for part in held(body.function):
             why, name = _suspect(part.value, call)
-            if why:
+            if why == "fact" and part.stated is part.value:
+                facts.append(part.value)
+            elif why:
                 yield body.note(self.id, part.stated, why=why, name=name, text=brief(part.stated))
+        if facts and body.method is not None:
+            places = _places(body.of(cst.Attribute), facts, call)
+            yield body.note(self.id, body.method.name_span, why="", call=call, places=places)
 
     def judge(self, project: Project, owner: ClassNode, note: Note) -> Iterator[Report]:
         """Report the note when its type is known to be wrong."""
-        what = _what(project, owner, note.data["why"], note.data["name"])
-        if what:
-            message = (
-                f"the build identity of {owner.name} holds {note.data['text']}, {what}; hold the "
-                "facts the build depends on"
-            )
-            symbol = f"{owner.name}.entry_for"
-            yield self.report(owner.module, note.span, message, symbol=symbol)
+        if note.data["why"]:
+            what = _what(project, owner, note.data["why"], note.data["name"])
+            if what:
+                yield self._report(owner, note.span, note.data["text"], what)
+            return
+        method = owner.facts.method("entry_for")
+        for name, ordinal in note.data["places"]:
+            what = _what(project, owner, "fact", name)
+            if what and method is not None:
+                call = note.data["call"]
+                own = (read for read in method.reads if read.param == call and not read.guarded)
+                spans = [read.span for read in own if read.attribute == name]
+                if ordinal < len(spans):
+                    yield self._report(owner, spans[ordinal], f"{call}.{name}", what)
+
+    def _report(self, owner: ClassNode, span: Span, text: str, what: str) -> Report:
+        message = (
+            f"the build identity of {owner.name} holds {text}, {what}; hold the facts the build "
+            "depends on"
+        )
+        return self.report(owner.module, span, message, symbol=f"{owner.name}.entry_for")
+
+
+def _places(
+    attributes: Sequence["cst.Attribute"], facts: Sequence["cst.CSTNode"], call: str
+) -> list[tuple[str, int]]:
+    """Return the name of each fact, and which of the reads of that name it is."""
+    from tileops.lint._syntax import dotted
+
+    wanted = {id(node) for node in facts}
+    seen: Counter[str] = Counter()
+    found: list[tuple[str, int]] = []
+    for node in attributes:
+        if dotted(node.value) == call:
+            name = node.attr.value
+            if id(node) in wanted:
+                found.append((name, seen[name]))
+            seen[name] += 1
+    return found
 
 
 def _suspect(node: "cst.BaseExpression", call: str) -> tuple[str, str]:  # noqa: PLR0911

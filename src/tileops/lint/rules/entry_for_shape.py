@@ -101,9 +101,11 @@ class EntryForShape(BodyRule):
 
         from tileops.lint._syntax import bindings, returns
 
-        bound = bindings(body.function)
         for node in returns(body.function):
-            value = _followed(node.value, bound)
+            value = node.value
+            if isinstance(value, cst.Name):
+                values = bindings(body.function).get(value.value, [])
+                value = values[0] or value if len(values) == 1 else value
             kind = "None" if value is None else _kind(value)
             if kind:
                 yield body.note(self.id, node.value or node, kind=kind, factory="")
@@ -141,16 +143,6 @@ class EntryForShape(BodyRule):
                 "lambda: cls(...)"
             )
         yield self.report(owner.module, note.span, message, symbol=where)
-
-
-def _followed(
-    node: "cst.BaseExpression | None", bound: "dict[str, list[cst.BaseExpression | None]]"
-) -> "cst.BaseExpression | None":
-    import libcst as cst
-
-    if isinstance(node, cst.Name) and node.value in bound:
-        return bound[node.value][0] or node if len(bound[node.value]) == 1 else node
-    return node
 
 
 def _kind(node: "cst.BaseExpression") -> str:  # noqa: PLR0911

@@ -160,8 +160,9 @@ class ForwardSignature(Rule):
         given = list(found.method.params)
         expected = list(stated.method.params[1:])
         static = "builtins.staticmethod" in names
+        itself = given[0].name if given and not static else ""
         problem = "" if static else _drop_self(given)
-        problem = problem or _problem(given, expected)
+        problem = problem or _problem(given, expected, itself)
         if problem:
             message = (
                 f"{node.name}.forward{parameters(given)} {problem}, so it cannot be called with "
@@ -187,15 +188,18 @@ def _drop_self(params: list[Param]) -> str:
     return "" if taken else "has no parameter for the kernel itself"
 
 
-def _problem(given: list[Param], expected: list[Param]) -> str:
-    """Return why the parameters do not bind what the op passes, or ""."""
+def _problem(given: list[Param], expected: list[Param], itself: str) -> str:
+    """Return why the parameters do not bind what the op passes, or "".
+
+    ``itself`` is the parameter that holds the kernel.
+    """
     passed = [param.name for param in expected if param.kind == "positional"]
     named = [param.name for param in expected if param.kind == "keyword"]
     positional = [param for param in given if param.kind == "positional"]
     kinds = {param.kind for param in given}
     if len(positional) < len(passed) and "variadic" not in kinds:
         return f"takes {len(positional)} of the {len(passed)} positional arguments"
-    filled = {param.name for param in positional[: len(passed)]}
+    filled = {itself, *(param.name for param in positional[: len(passed)])}
     left = positional[len(passed) :] + [param for param in given if param.kind == "keyword"]
     for name in named:
         if name in filled:

@@ -141,10 +141,10 @@ class RefusalDropsBaseLimits(BodyRule):
 
     def visit(self, body: "Body") -> Iterator[Note]:
         """Note the first answer that may be None unasked, and the ancestors it names."""
-        from tileops.lint._paths import Paths, named_ancestors
+        from tileops.lint._paths import Paths, named_ancestors, strict_paths
 
         function = body.function
-        strict = Paths(function, ())
+        strict = strict_paths(function)
         if not strict.bad and not strict.falls_through:
             return
         named = named_ancestors(function)

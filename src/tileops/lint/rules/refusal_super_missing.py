@@ -95,9 +95,9 @@ class RefusalSuperMissing(BodyRule):
 
     def visit(self, body: "Body") -> Iterator[Note]:
         """Note the first answer that may be None on a path that has not asked."""
-        from tileops.lint._paths import Paths
+        from tileops.lint._paths import strict_paths
 
-        paths = Paths(body.function, ())
+        paths = strict_paths(body.function)
         if body.method is not None and (paths.bad or paths.falls_through):
             where = paths.bad[0] if paths.bad else body.method.name_span
             yield body.note(self.id, where, form=form(body.function, paths))
