@@ -17,6 +17,7 @@ from tileops.lint.facts import ClassFacts, FileFacts, FunctionFacts, Span
 
 __all__ = [
     "append_statement",
+    "decorate",
     "decorator",
     "delete_lines",
     "insert_above",
@@ -88,6 +89,20 @@ def decorator(source: Source, line: int, text: str) -> Edit:
     """Return the edit that decorates the definition whose keyword stands on a line, innermost."""
     rendered = code(cst.Decorator(cst.parse_expression(text))).rstrip("\n")
     return _insert(source, line, f"{source.indent(line)}{rendered}{source.newline}")
+
+
+def decorate(
+    source: Source, facts: FileFacts, line: int, origin: str, arguments: str = ""
+) -> Iterator[Edit]:
+    """Yield the edits that decorate a definition with something of another module.
+
+    The file's own name for it is used; without one, its module is imported.
+    """
+    name = next((local for local, named in facts.imports.items() if named == origin), "")
+    if not name:
+        yield from require_import(source, facts, origin.rpartition(".")[0])
+        name = origin
+    yield decorator(source, line, f"{name}{arguments}")
 
 
 def insert_above(source: Source, line: int, text: str) -> Edit:

@@ -134,6 +134,8 @@ class FunctionWalk:
                 self.sites.append((node, raises))
         elif type(node.func) is ast.Call:
             self.targets.setdefault(id(node.func), "()")
+        elif type(node.func) is ast.Attribute and node.func.attr in _VOCABULARY:
+            self.sites.append((node, raises))
         if name == "getattr" and self._guarded(node):
             return
         stack.append(node.func)

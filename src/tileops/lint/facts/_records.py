@@ -195,8 +195,9 @@ class Site(Record, frozen=True):
 
     @property
     def callee(self) -> str:
-        """The dotted name of what is called."""
-        return self.call.callee
+        """The dotted name of what is called; ".name" for an attribute of what has no name."""
+        callee = self.call.items[0]
+        return f".{callee.data}" if callee.kind == "attribute" else callee.name
 
 
 class Ignore(Record, frozen=True):

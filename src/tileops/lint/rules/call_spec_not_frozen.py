@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from tileops.findings import Applicability, Edit, Severity
 from tileops.lint._case import Invalid, Valid
+from tileops.lint._dataclasses import DATACLASS, dataclass_decorator, freezes
 from tileops.lint._rule import Repair, Report, Rule, Sources
 from tileops.lint.facts import Value
 from tileops.lint.index import ClassNode, Kind, Project
-
-_DATACLASS = "dataclasses.dataclass"
 
 
 class CallSpecNotFrozen(Rule):
@@ -112,7 +111,7 @@ class CallSpecNotFrozen(Rule):
     def check(self, project: Project) -> Iterator[Report]:
         """Report call specs whose decorators are known and do not freeze them."""
         for spec in project.of_kind(Kind.CALL_SPEC):
-            if _is_frozen(project, spec) is False:
+            if freezes(project, spec) is False:
                 message = (
                     f"call spec {spec.name} is not a frozen dataclass, "
                     "so a dispatch cache cannot hold it"
@@ -122,36 +121,15 @@ class CallSpecNotFrozen(Rule):
                 yield self.report(spec.module, span, message, symbol=spec.name, repair=repair)
 
     def _repair(self, project: Project, spec: ClassNode) -> Repair:
-        decorator = _dataclass(project, spec)
+        decorator = dataclass_decorator(project, spec)
         title = "decorate it" if decorator is None else "add frozen=True"
 
         def build(sources: Sources) -> Iterator[Edit]:
             if decorator is None:
-                return _decorate(project, spec, sources)
+                return _decorate(spec, sources)
             return _freeze(spec, decorator, sources)
 
         return Repair(Applicability.SAFE, title, build)
-
-
-def _dataclass(project: Project, spec: ClassNode) -> Value | None:
-    """Return the decorator that makes the class a dataclass."""
-    for decorator in spec.facts.decorators:
-        callee = decorator.items[0] if decorator.kind == "call" else decorator
-        if project.imported(spec.module, callee) == _DATACLASS:
-            return decorator
-    return None
-
-
-def _is_frozen(project: Project, spec: ClassNode) -> bool | None:
-    """Say whether the class is a frozen dataclass; None when a decorator hides it."""
-    decorator = _dataclass(project, spec)
-    if decorator is None:
-        return None if spec.facts.decorators else False
-    frozen = decorator.keyword("frozen") if decorator.kind == "call" else None
-    if frozen is None:
-        spread = decorator.kind == "call" and "**" in decorator.names
-        return None if spread else False
-    return bool(frozen.data) if frozen.kind == "bool" else None
 
 
 def _freeze(spec: ClassNode, decorator: Value, sources: Sources) -> Iterator[Edit]:
@@ -178,13 +156,8 @@ def _freeze(spec: ClassNode, decorator: Value, sources: Sources) -> Iterator[Edi
     return rewrite(sources[spec.module.path], decorator.span, change)
 
 
-def _decorate(project: Project, spec: ClassNode, sources: Sources) -> Iterator[Edit]:
-    from tileops.lint._edits import decorator, require_import
+def _decorate(spec: ClassNode, sources: Sources) -> Iterator[Edit]:
+    from tileops.lint._edits import decorate
 
-    source = sources[spec.module.path]
-    imports = spec.module.facts.imports
-    name = next((local for local, origin in imports.items() if origin == _DATACLASS), "")
-    if not name:
-        yield from require_import(source, spec.module.facts, "dataclasses")
-        name = _DATACLASS
-    yield decorator(source, spec.facts.name_span[0], f"{name}(frozen=True)")
+    source, line = sources[spec.module.path], spec.facts.name_span[0]
+    return decorate(source, spec.module.facts, line, DATACLASS, "(frozen=True)")
