@@ -47,15 +47,18 @@ def write_changes(root: Path, changes: Mapping[str, Change]) -> None:
 
 def _beside(path: str, file: Path, data: bytes) -> Path:
     """Write a content beside the file it is for and return where."""
+    temporary = None
     try:
         handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        temporary = Path(name)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-        temporary = Path(name)
         if file.exists():
             shutil.copymode(file, temporary)
         else:
             temporary.chmod(0o644)
     except OSError as error:
+        if temporary is not None:
+            temporary.unlink()
         raise UnwritableFileError(path=path, reason=error.strerror or str(error)) from error
     return temporary
