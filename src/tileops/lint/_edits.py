@@ -16,6 +16,7 @@ from tileops.lint._syntax import code
 from tileops.lint.facts import ClassFacts, FileFacts, FunctionFacts, Span
 
 __all__ = [
+    "append_member",
     "append_statement",
     "decorate",
     "decorator",
@@ -129,6 +130,17 @@ def insert_member(source: Source, owner: ClassFacts, text: str) -> Iterator[Edit
     elif not line and owner.docstring is not None and owner.span[2] > owner.header[1]:
         indent = source.indent(owner.header[1] + 1)
         yield _insert(source, owner.span[2] + 1, statement(source, text, indent))
+
+
+def append_member(source: Source, owner: ClassFacts, lines: list[str]) -> Iterator[Edit]:
+    """Yield the edit that adds lines at the end of a class body, below an empty one.
+
+    Nothing is yielded for a class whose body stands on its header line.
+    """
+    if owner.span[2] > owner.header[1]:
+        indent = source.indent(owner.body or owner.header[1] + 1)
+        text = "".join(f"{indent}{line}{source.newline}" for line in lines)
+        yield _insert(source, owner.span[2] + 1, source.newline + text)
 
 
 def delete_lines(source: Source, first: int, last: int) -> Edit:

@@ -23,6 +23,7 @@ def extract(data: bytes, tree: ast.Module, *, newer: bool = False) -> FileFacts:
     """
     pass_ = _Module(_LINE_END.split(data))
     pass_.block(tree.body, "module")
+    asks = "key_for" in pass_.names
     return FileFacts(
         imports=pass_.imports,
         stars=tuple(pass_.stars),
@@ -32,6 +33,7 @@ def extract(data: bytes, tree: ast.Module, *, newer: bool = False) -> FileFacts:
         sites=tuple(pass_.sites),
         requests=tuple(pass_.requests),
         names=tuple(sorted(pass_.names)),
+        texts=tuple(sorted(filter(str.isidentifier, pass_.texts))) if asks else (),
         ignores=ignores_of(data, tree, pass_.lines),
         newer=newer,
         calls=tuple(sorted(pass_.calls)),
@@ -53,12 +55,14 @@ class _Module:
         self.requests: list[Site] = []
         self.names: set[str] = set()
         self.calls: set[str] = set()
+        self.texts: set[str] = set()
+        self.where = ""
 
     def block(self, body: list[ast.stmt], scope: str) -> None:
         """Take the statements of the module and of its conditional blocks, in source order."""
-        rest = [(statement, scope) for statement in reversed(body)]
+        rest = [(statement, scope, "") for statement in reversed(body)]
         while rest:
-            statement, scope = rest.pop()
+            statement, scope, self.where = rest.pop()
             match statement:
                 case ast.ClassDef():
                     self.classes.append(self._class(statement, scope))
@@ -69,7 +73,8 @@ class _Module:
                 case ast.If() | ast.Try() | ast.TryStar() | ast.With() | ast.For() | ast.While():
                     self._loose(_heads(statement))
                     inner = [one for block in _blocks(statement) for one in block]
-                    rest += [(one, "conditional") for one in reversed(inner)]
+                    place = "__main__" if _is_script(statement) else self.where
+                    rest += [(one, "conditional", place) for one in reversed(inner)]
                 case _:
                     self._constant(statement)
                     self._loose([statement])
@@ -109,18 +114,20 @@ class _Module:
 
     def _loose(self, nodes: list[ast.AST]) -> None:
         """Take the calls of statements outside any function."""
-        walk = FunctionWalk()
+        walk = FunctionWalk(loose=True)
         walk.walk(nodes)
         self.names |= walk.names
         self.calls.update(walk.calls)
+        self.texts |= walk.texts
         self.classes.extend(self._class(inner, "class") for inner in walk.nested)
-        self.sites.extend(walk.site_facts("", "", frozenset()))
+        self.sites.extend(walk.site_facts("", self.where, frozenset()))
 
     def _function(self, node: Function, owner: str) -> FunctionFacts:
         walk = FunctionWalk()
         walk.walk([*node.decorator_list, node.args, *node.body])
         facts = function_facts(node, walk, self.lines)
         self.names |= walk.names
+        self.texts |= walk.texts
         self.classes.extend(self._class(inner, "function") for inner in walk.nested)
         params = frozenset(param.name for param in facts.params)
         self.sites.extend(walk.site_facts(owner, node.name, params))
@@ -144,6 +151,14 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield handler.body
     for name in ("orelse", "finalbody"):
         yield getattr(statement, name, [])
+
+
+def _is_script(statement: ast.stmt) -> bool:
+    """Say whether a statement is ``if __name__ == "__main__":``."""
+    match statement:
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()])):
+            return True
+    return False
 
 
 def _heads(statement: ast.stmt) -> list[ast.AST]:

@@ -30,6 +30,8 @@ _VOCABULARY = frozenset(
         "replace",
     }
 )
+# Calls that matter only where importing a module runs them.
+_COMPILERS = frozenset({"compile", "jit"})
 _BUILTINS = frozenset(dir(builtins))
 _SILENT = (
     "ctx",
@@ -71,7 +73,10 @@ def is_class_like(name: str) -> bool:
 
 @dataclass(slots=True)
 class FunctionWalk:
-    """What one pass over the statements of a function collects."""
+    """What one pass over the statements of a function collects.
+
+    ``loose`` says that the statements stand outside any function.
+    """
 
     reads: dict[str, list[tuple[str, Span, bool]]] = field(default_factory=dict)
     loads: set[str] = field(default_factory=set)
@@ -81,9 +86,11 @@ class FunctionWalk:
     bound: dict[str, ast.expr] = field(default_factory=dict)
     bindings: Counter[str] = field(default_factory=Counter)
     names: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
     pairs: list[ast.Tuple] = field(default_factory=list)
     nested: list[ast.ClassDef] = field(default_factory=list)
     generator: bool = False
+    loose: bool = False
 
     def walk(self, nodes: Iterable[ast.AST], raises: str = "") -> None:
         """Collect from the nodes and everything below them."""
@@ -95,6 +102,9 @@ class FunctionWalk:
                 self._name(node)  # type: ignore[arg-type]
             elif kind is ast.Attribute:
                 self._attribute(node, stack)  # type: ignore[arg-type]
+            elif kind is ast.Constant:
+                if type(node.value) is str:  # type: ignore[attr-defined]
+                    self.texts.add(node.value)  # type: ignore[attr-defined]
             elif kind is ast.Call:
                 self._call(node, stack, raises)  # type: ignore[arg-type]
             elif kind in (ast.With, ast.AsyncWith):
@@ -130,7 +140,8 @@ class FunctionWalk:
         name = dotted(node.func)
         if name:
             self.calls.setdefault(name)
-            if name.rpartition(".")[2] in _VOCABULARY or is_class_like(name):
+            last = name.rpartition(".")[2]
+            if last in _VOCABULARY or is_class_like(name) or (self.loose and last in _COMPILERS):
                 self.sites.append((node, raises))
         elif type(node.func) is ast.Call:
             self.targets.setdefault(id(node.func), "()")

@@ -178,11 +178,14 @@ class ClassFacts(Record, frozen=True):
 class Site(Record, frozen=True):
     """A call that concerns the contract: selection, registration, or an instance of some class.
 
+    Outside functions, calls of ``compile`` and ``jit`` are sites too.
+
     ``target`` says where the result goes: a dotted name, ``name[]`` for an item of it, "return",
     "()" when it is called at once, ".name" when an attribute of it is read at once, or "".
     ``members`` are the attributes read of a local the result is bound to. ``bindings`` gives the
     value of every local the call mentions that is bound once in its function. ``raises`` says
-    whether it stands in ``with pytest.raises(...)``: "", "bare" or "match".
+    whether it stands in ``with pytest.raises(...)``: "", "bare" or "match". ``function`` is ""
+    outside functions, and "__main__" in a block that only a script runs.
     """
 
     call: Value
@@ -245,8 +248,9 @@ class FileFacts(Record, frozen=True):
     when relative. ``requests`` are the ``(key, spec)`` pairs in methods named ``requests``; their
     ``call`` is the pair. ``constants`` are the names the module binds once to a `Value`.
     ``names`` are all attribute names the file reads, strings given to ``getattr`` included.
-    ``calls`` are the dotted names called outside any function. ``entry_points`` and ``ignores`` are
-    all that is kept of a ``pyproject.toml``.
+    ``calls`` are the dotted names called outside any function. ``texts`` are the identifiers that
+    stand in strings of a file that asks ``key_for``. ``entry_points`` and ``ignores`` are all that
+    is kept of a ``pyproject.toml``.
     """
 
     imports: dict[str, str] = {}
@@ -263,3 +267,4 @@ class FileFacts(Record, frozen=True):
     newer: bool = False
     problem: SyntaxProblem | None = None
     calls: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
