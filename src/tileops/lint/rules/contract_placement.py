@@ -45,8 +45,9 @@ class ContractPlacement(Rule):
 
     Limits:
         A ``call_spec.py`` is reported only where its folder holds one kernel file in total.
-        Kernel files are counted within one package; tests do not count, and a folder with a class
-        that may or may not be a kernel is not judged.
+        Kernel files are counted within one package; tests do not count. A folder with a class that
+        may or may not be a kernel is not judged, nor one that a class might stand in which an op
+        of the package registers and nobody can find.
     """
 
     id = "contract-placement"
@@ -75,6 +76,18 @@ class ContractPlacement(Rule):
                 f"{_FOLDER}dense.py": _HEAD + _CONTRACT + "\n\n" + _KERNEL % "AKernel",
                 "tests/test_gemm.py": _kernel_file("BKernel", "tileops.kernels.gemm.dense"),
                 "src/acme/gemm.py": _kernel_file("CKernel", "tileops.kernels.gemm.dense"),
+            },
+        ),
+        Valid(
+            "an op registers a kernel that cannot be found",
+            {
+                f"{_FOLDER}call_spec.py": _HEAD + _CONTRACT,
+                f"{_FOLDER}dense.py": _kernel_file("AKernel", "tileops.kernels.gemm.call_spec"),
+                "src/tileops/ops/gemm.py": (
+                    "from tileops.kernels.gemm import WideKernel\n"
+                    "from tileops.ops.op import Op\n\n\n"
+                    "class GemmFwdOp(Op):\n    kernel_types = {'wide': WideKernel}\n"
+                ),
             },
         ),
         Valid("nobody implements it", {f"{_FOLDER}call_spec.py": _HEAD + _CONTRACT}),
@@ -157,6 +170,8 @@ class ContractPlacement(Rule):
         files = _kernel_files(project, str(PurePosixPath(module.path).parent))
         if len(used) != 1 or files != [user.path for user in used]:
             return
+        if not _all_registered_known(project, module):
+            return
         names = [node.name for node in contracts]
         listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
         message = (
@@ -190,6 +205,13 @@ def _kernel_files(project: Project, folder: str) -> list[str]:
         return []
     kernels = {Kind.IMPLEMENTATION, Kind.KERNEL}
     return sorted(path for path, found in kinds.items() if found & kernels)
+
+
+def _all_registered_known(project: Project, module: Module) -> bool:
+    """Say whether every class the package's ops register is known: one might stand here."""
+    tables = (t for t in project.tables if _package(t.op.module) == _package(module))
+    registered = (table.keys() for table in tables)
+    return all(entry.target is not None for entries in registered for entry in entries)
 
 
 def _name(module: Module) -> str:
