@@ -29,6 +29,7 @@ def specification_tree() -> dict[str, str]:
         "src/tileops/kernels/attention/gqa/__init__.py": "",
         "src/tileops/kernels/attention/gqa/call_spec.py": ATTENTION_CALL_SPEC,
         "src/tileops/kernels/attention/gqa/decode.py": DECODE + block("gqa_decode_long_context"),
+        "src/tileops/kernels/attention/gqa/prefill.py": PREFILL,
         "src/tileops/ops/attention/__init__.py": "",
         "src/tileops/ops/attention/gqa.py": DECODE_OP,
         "src/tileops/kernels/gemm/__init__.py": "",
@@ -240,6 +241,15 @@ class GQADecodeBS1Kernel(GQADecodeKernel):
         return super().refusal(call)
 
 
+"""
+# The family has several kernel files, so its call spec has one of its own.
+PREFILL = """\
+from tileops.backend import Kernel
+from tileops.kernels.attention.gqa.call_spec import GQADenseFwdInterface
+
+
+class GQAPrefillKernel(Kernel, GQADenseFwdInterface):
+    def forward(self, q, kv): ...
 """
 DECODE_OP = """\
 from tileops.kernels.attention.gqa.call_spec import GQADenseFwdInterface
