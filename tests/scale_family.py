@@ -19,7 +19,7 @@ from tileops.ops.op import Op
 class ScaleCall(CallSpec):
     n: Annotated[int, Range(1, 4096)] = 0
     dtype: torch.dtype = torch.float16
-    extra: Any = None  # tileops: ignore[call-spec-mutable-field] -- any value, also mutable ones
+    extra: Any = None  # tileops: ignore[call-spec-mutable-field] -- tests what is refused
 
 
 @dataclasses.dataclass(frozen=True)

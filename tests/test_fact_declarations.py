@@ -20,7 +20,7 @@ class Layout(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class AnyCall(CallSpec):
-    value: Any = None  # tileops: ignore[call-spec-mutable-field] -- any value, also mutable ones
+    value: Any = None  # tileops: ignore[call-spec-mutable-field] -- tests what is refused
 
 
 @dataclasses.dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Mutable:
 
 @dataclasses.dataclass(frozen=True)
 class AnyCall(CallSpec):
-    value: Any = None  # tileops: ignore[call-spec-mutable-field] -- any value, also mutable ones
+    value: Any = None  # tileops: ignore[call-spec-mutable-field] -- tests what is refused
 
 
 @pytest.mark.parametrize(

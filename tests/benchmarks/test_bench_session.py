@@ -6,7 +6,7 @@ import pytest
 import torch
 from counted import CountedMachine
 from harness.case import Case
-from harness.contest import Contest
+from harness.contest import COPY, OURS, Contest
 from harness.inputs import input_sets
 from harness.peers import Family
 from harness.precompile import tasks_of
@@ -180,7 +180,7 @@ def test_a_target_that_serves_the_op_is_an_error(monkeypatch):
     ],
 )
 def test_a_peer_is_timed_only_when_it_agrees(builder, status):
-    """Every other peer says why, and our op is timed alone."""
+    """Every other peer says why, and our op is timed beside nothing but the copy."""
     one = case(64)
     family = Family(others={"LayerNormFwdOp": {"peer": builder}})
     with torch.no_grad():
@@ -188,7 +188,7 @@ def test_a_peer_is_timed_only_when_it_agrees(builder, status):
     (row,) = contest.rows
     assert row.status == status
     assert row.detail
-    assert list(contest.launches()) == ["ours"]
+    assert list(contest.launches()) == [OURS, COPY]
 
 
 def test_the_bare_function_is_called_with_what_the_kernel_passes():

@@ -5,6 +5,7 @@ TileLang is imported by the calls, never with this module.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -48,6 +49,8 @@ def bare_function(program: Any, arch: int) -> Callable[..., None]:
     The function takes the program's arguments and launches on the current stream of its first
     tensor's device. It skips TileLang's wrappers, which cost more than a launch.
     """
+    # TileLang announces every compilation on stderr unless told otherwise.
+    os.environ.setdefault("TILELANG_PRINT_ON_COMPILATION", "0")
     import tilelang
 
     kernel = tilelang.compile(program, target=_target(arch), pass_configs=_PASSES)
@@ -65,6 +68,9 @@ def lower(program: Any, arch: int) -> Lowered:
         MissingCompilerError: nvcc is not installed.
         ProgramCompileError: nvcc refuses the source.
     """
+    compiler = nvcc()
+    if compiler is None:
+        raise MissingCompilerError(arch=arch)
     import tilelang
     from tilelang import tvm
 
@@ -73,7 +79,8 @@ def lower(program: Any, arch: int) -> Lowered:
         artifact = tilelang.lower(program, target=target, enable_device_compile=False)
     (kernel,) = artifact.device_mod.functions.values()
     shared = int(kernel.attrs.get("dyn_shared_memory_buf", 0))
-    cubin, report = _assemble(artifact.kernel_source, arch, Path(tilelang.__file__).parent)
+    includes = Path(tilelang.__file__).parent
+    cubin, report = _assemble(artifact.kernel_source, arch, compiler, includes)
     return Lowered(
         source=artifact.kernel_source,
         cubin=cubin,
@@ -93,10 +100,7 @@ def _target(arch: int) -> dict[str, str]:
     return {"kind": "cuda", "arch": f"sm_{arch}a" if arch == 90 else f"sm_{arch}"}
 
 
-def _assemble(source: str, arch: int, tilelang: Path) -> tuple[bytes, str]:
-    compiler = nvcc()
-    if compiler is None:
-        raise MissingCompilerError(arch=arch)
+def _assemble(source: str, arch: int, compiler: str, tilelang: Path) -> tuple[bytes, str]:
     real = _target(arch)["arch"]
     code = f"arch={real.replace('sm', 'compute')},code={real}"
     includes = [f"-I{tilelang / 'src'}", f"-I{tilelang / '3rdparty/cutlass/include'}"]

@@ -6,7 +6,9 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 from tileops import ops
+from tileops.ops._tables import origin_of
 from tileops.ops.op import Op
+from tileops.selection import IN_TREE
 
 __all__ = ["in_tree_ops", "op_class"]
 
@@ -15,7 +17,7 @@ def in_tree_ops() -> dict[str, type[Op]]:
     """Import every module of the package's ops and return the op classes by name, sorted."""
     for module in walk_packages(ops.__path__, f"{ops.__name__}."):
         import_module(module.name)
-    found = {one.__name__: one for one in _subclasses(Op) if one.__module__.startswith("tileops.")}
+    found = {one.__name__: one for one in _subclasses(Op) if origin_of(one) == IN_TREE}
     return dict(sorted(found.items()))
 
 

@@ -73,7 +73,8 @@ def row_line(row: Row) -> str:
     )
     return (
         f"{name} [{keys}] {row.timing.median_us:.2f} us "
-        f"(spread {100 * row.timing.spread:.1f}%)  {row.fraction:.3f} of {row.bound}  | {peers}"
+        f"(spread {100 * row.timing.spread:.1f}%)  {row.fraction:.3f} of {row.bound}, "
+        f"{row.of_copy or 0:.3f} of a copy its size  | {peers}"
     )
 
 

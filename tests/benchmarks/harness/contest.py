@@ -18,9 +18,10 @@ from harness.record import PeerRow
 from harness.subject import Subject, bare_launch
 from harness.timing import described
 
-__all__ = ["OURS", "Contest"]
+__all__ = ["COPY", "OURS", "Contest"]
 
 OURS = "ours"
+COPY = "copy of the same size"
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,15 @@ class Contest:
         contestants = {OURS: Launch(partial(_on_set, self.subject.function, sets), len(sets))}
         for name, function in self.peers.items():
             contestants[name] = Launch(partial(_on_set, function, sets), len(sets))
+        contestants[COPY] = self._copy()
         return contestants
+
+    def _copy(self) -> Launch:
+        """Return a kernel that moves as many bytes as the case, half read and half written."""
+        elements = max(1, self.case.cost.bytes // 8)
+        device = self.case.call.device
+        sources = [torch.rand(elements, device=device) for _ in self.sets]
+        return Launch(lambda i: torch.neg(sources[i]), len(sources))
 
     def host_calls(self) -> dict[str, Callable[[], Any]]:
         """Return the eager calls whose host time is of interest."""

@@ -21,6 +21,8 @@ The peers ran on the same inputs in the same run, each after its result was seen
 
 *Roofline* is the time that the call needs at the ceilings measured in the same run, over its time:
 1.00 means that nothing could be faster.
+*Copy* is the time of an elementwise kernel that moves as many bytes, launched and measured alike,
+over the call's time: what the board gives a call of that size.
 A figure under a peer is its time over ours: above 1.00 our op is faster.
 """
 
@@ -83,7 +85,17 @@ def _conditions(results: Results) -> str:
 
 def _op_table(rows: Sequence[Row]) -> str:
     peers = list(dict.fromkeys(peer.name for row in rows for peer in row.peers))
-    header = ["Workload", "Inputs", "Key", "Time (us)", "Spread", "TB/s", "TFLOP/s", "Roofline"]
+    header = [
+        "Workload",
+        "Inputs",
+        "Key",
+        "Time (us)",
+        "Spread",
+        "TB/s",
+        "TFLOP/s",
+        "Roofline",
+        "Copy",
+    ]
     lines = []
     for row in rows:
         timing = row.timing
@@ -100,6 +112,7 @@ def _op_table(rows: Sequence[Row]) -> str:
                 f"{row.bytes / timing.median_us * 1e-6:.2f}",
                 f"{row.flops / timing.median_us * 1e-6:.1f}",
                 f"{row.fraction:.2f}",
+                "" if row.of_copy is None else f"{row.of_copy:.2f}",
                 *[_peer_cell(by_name.get(name)) for name in peers],
             ]
         )

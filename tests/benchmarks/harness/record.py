@@ -105,6 +105,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         bound: The ceiling that bounds the call.
         roofline_us: The time at that ceiling.
         fraction: ``roofline_us`` over the median.
+        copy: The device time of an elementwise kernel that reads and writes as many bytes in all:
+            what the board gives a call of this size, launch included.
+        of_copy: The median of that copy over the op's.
         peers: The other implementations.
     """
 
@@ -125,6 +128,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     bound: Literal["copy", "read", "compute"] | None = None
     roofline_us: float | None = None
     fraction: float | None = None
+    copy: Timing | None = None
+    of_copy: float | None = None
     peers: tuple[PeerRow, ...] = ()
 
     @property

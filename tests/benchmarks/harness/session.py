@@ -15,7 +15,7 @@ import torch
 from harness.case import Case
 from harness.ceilings import roofline
 from harness.clock import Clock
-from harness.contest import OURS, Contest
+from harness.contest import COPY, OURS, Contest
 from harness.host import host_times
 from harness.inputs import input_sets, sets_for
 from harness.peers import family_of
@@ -152,6 +152,8 @@ def _timed(row: Row, contest: Contest, times: dict[str, Timing | Failure], resul
     if isinstance(ours, Failure):
         return msgspec.structs.replace(row, detail=ours.reason, peers=contest.rows)
     bound, roofline_us = roofline(contest.case, results.ceilings)
+    copy = times.get(COPY)
+    copied = copy if isinstance(copy, Timing) else None
     return msgspec.structs.replace(
         row,
         status="timed",
@@ -159,6 +161,8 @@ def _timed(row: Row, contest: Contest, times: dict[str, Timing | Failure], resul
         bound=bound,
         roofline_us=round(roofline_us, 4),
         fraction=round(roofline_us / ours.median_us, 4),
+        copy=copied,
+        of_copy=None if copied is None else round(copied.median_us / ours.median_us, 4),
         peers=tuple(_peer(one, times.get(one.name), ours) for one in contest.rows),
     )
 

@@ -59,14 +59,27 @@ Target = ClassNode | FunctionNode | Located | Module | Foreign
 
 
 class Resolver:
-    """Resolution over a fixed set of modules; answers are remembered."""
+    """Resolution over a fixed set of modules."""
 
     def __init__(self, modules: dict[str, Module]) -> None:
         self.modules = modules
         self._known: dict[tuple[str, str], Target | None] = {}
+        self._meant: dict[tuple[str, str], Target | None] | None = None
+
+    def settle(self) -> None:
+        """Remember every answer from now on: the classes are linked, so none changes any more."""
+        self._meant = {}
 
     def resolve(self, module: Module, name: str) -> Target | None:
         """Return what a dotted name means in a module, None when unknown."""
+        if self._meant is None:
+            return self._resolved(module, name)
+        key = (module.name, name)
+        if key not in self._meant:
+            self._meant[key] = self._resolved(module, name)
+        return self._meant[key]
+
+    def _resolved(self, module: Module, name: str) -> Target | None:
         first, _, rest = name.partition(".")
         target = self._lookup(module, first)
         if target is None and first in _BUILTINS:

@@ -1,16 +1,23 @@
 """The TileLang program of layer normalization of a sum."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tileops.device import DeviceFacts
 from tileops.kernels.norm.programs.build import build_rows
 from tileops.kernels.norm.programs.row_blocks import row_blocks
 from tileops.kernels.norm.programs.row_layout import RowTensors
 from tileops.kernels.norm.programs.row_statistics import row_statistics
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["TENSORS", "build", "program"]
 
 TENSORS = RowTensors(summed=2, factors=2)
 
 
-def build(n, eps, dtype, facts):
+def build(n: int, eps: float, dtype: "torch.dtype", facts: DeviceFacts) -> Callable[..., None]:
     """Compile for rows of *n* elements of a torch dtype on a device of these facts.
 
     Returns:

@@ -1,8 +1,11 @@
 """What the programs of the row norms share: bringing rows in, their statistics, writing rows out.
 
-A thread's vectors of a row lie ``width`` lanes apart, so that a warp's accesses are contiguous. A
-thread only ever reads back what it brought in itself; partial statistics are all that threads
-exchange, once, through one barrier of the block or of the cluster.
+A thread's vectors of a row lie one turn of all lanes apart, so that a warp's accesses are
+contiguous. A thread reads back only what it brought in itself, without a barrier; partial
+statistics are all that threads exchange, through one barrier of the block or of the cluster.
+
+The functions here build the program while TileLang traces it: a macro becomes code, a plain
+function returns an expression or a loop, and ``s`` names what `place` made for the thread.
 """
 
 from types import SimpleNamespace
@@ -20,6 +23,9 @@ template <int Bytes> __device__ __forceinline__ void copy_async(const void* to, 
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(slot), "l"(from), "n"(Bytes)
                  : "memory");
+}
+__device__ __forceinline__ void prefetch(const void* from) {
+  asm volatile("prefetch.global.L2 [%0];" :: "l"(from));
 }
 __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -57,6 +63,11 @@ _HELD = 12
 _AWAITED_SINGLY = 8
 
 
+# Rows that may start before any other has brought the factors into the L2 cache: about one for
+# every multiprocessor of the largest board.
+_FIRST_ROWS = 160
+
+
 def row_blocks(T, n, dtype, layout, tensors):
     """Return the building blocks of a program over rows of *n* elements.
 
@@ -84,6 +95,7 @@ def row_blocks(T, n, dtype, layout, tensors):
     singly = copies and per <= _AWAITED_SINGLY
     early = registers and per * (streams + factors) <= _HELD
     cluster = {"cluster_dims": blocks} if blocks > 1 else {}
+    first_rows = _FIRST_ROWS
 
     def grid(count):
         return T.cast(T.ceildiv(count, rows) * blocks, "int32")
@@ -193,6 +205,18 @@ def row_blocks(T, n, dtype, layout, tensors):
                     if holds(s, k):
                         for i in T.vectorized(V):
                             s.factors[which, k * V + i] = s.weights[which][at(s, k) + i]
+        elif copies and factors:  # noqa: SIM102 - settled while the program is built, the next is not
+            # The first rows find the factors in memory, in the last pass, when nothing hides the
+            # wait; later rows find them in the cache, and asking again would cost them a slot.
+            if s.row < first_rows:
+                for which in tuple(range(factors)):
+                    for k in each():
+                        if holds(s, k):
+                            T.call_extern(
+                                "handle",
+                                "tileops::prefetch",
+                                T.address_of(s.weights[which][at(s, k)]),
+                            )
 
     @T.macro
     def arrive(pending):

@@ -1,7 +1,8 @@
 """How a row norm's blocks walk its rows: a value picked from facts, without TileLang.
 
-The choices were measured on an H200 in bfloat16 with cold caches, as a share of the bandwidth of a
-copy of the same size: 268 MB of traffic unless a comment says otherwise.
+The choices were measured on an H200 in bfloat16 with cold caches, layer normalization unless a
+comment says otherwise. Figures are shares of the bandwidth of a copy of the same size, 268 MB of
+traffic unless said otherwise.
 """
 
 from dataclasses import dataclass
@@ -19,8 +20,9 @@ _ACCESS = 16
 _FIRST_CLUSTER_ARCH = 90
 _LARGEST_CLUSTER = 16
 
-# Three blocks of 64 KiB overlap their loads, sums and stores: at n = 32768, 0.91. Two blocks reach
-# 0.86, and a cluster of two blocks of 32 KiB each 0.84.
+# What a block stages of a row that several blocks share. At n = 65536, 0.85; blocks of half the
+# slice reach 0.84 at best, blocks of twice the slice 0.67. A row of exactly this size is better
+# off in one block: n = 32768 has 0.90, and 0.85 in two.
 _CLUSTER_SLICE = 64 << 10
 
 _STAGED_EARLY = 48 << 10
@@ -97,14 +99,16 @@ def row_layout(
     room = smem_budget - _PARTIALS
     cluster = _cluster(n * itemsize * tensors.streams, arch, room)
     slice_vectors = -(-vectors // cluster)
-    lanes = 128 if slice_vectors <= 700 else 256 if slice_vectors <= 1536 else 512
+    # 128 lanes with seven vectors each are too few: n = 7168 has 0.96 and, of a sum, 0.84; with
+    # 256 lanes 0.97 and 0.94. Likewise n = 12288: 0.95 with 256 lanes, 0.96 with 512.
+    lanes = 128 if slice_vectors <= 700 else 256 if slice_vectors <= 1100 else 512
     per_lane = -(-slice_vectors // lanes)
     # Whole vectors for every lane: what a block stages.
     staged = per_lane * lanes * vector * itemsize * tensors.streams
     if staged > room:
         return RowLayout(vector, 512, 1, 1, "nowhere", _fit(arch, 512, 0, 2), 4, overlap)
-    # At 512 threads, 40 registers leave room for three blocks and for two vectors in flight; the
-    # same bound with four vectors spills, and n = 16384 falls from 0.94 to 0.80.
+    # At 512 threads, 40 registers leave room for three blocks, and for two vectors in flight: with
+    # four they spilled, and n = 16384 fell from 0.94 to 0.78.
     resident, unroll = {128: (8, 4), 256: (4, 4), 512: (3, 2)}[lanes]
     if lanes == 128 and per_lane <= 3:
         resident, unroll = 12, 3  # n = 2880: 0.98, against 0.96 with 10 blocks.
@@ -130,11 +134,11 @@ def _in_registers(
         lanes = 64 if vectors <= 192 else 128
     per_lane = -(-vectors // lanes)
     live = per_lane * needed
-    # Blocks of 128 threads: 40, 48, 56, 80 and 96 registers a thread. One more block spills, and
-    # a few bytes of it cost a tenth: n = 2048 falls from 0.98 to 0.88 at 32 registers.
+    # Blocks of 128 threads with 40, 48, 56 or 80 registers a thread. More blocks make registers
+    # spill, and few bytes of that cost a tenth: n = 2048 falls to 0.88 with 14 blocks.
     resident = 12 if live <= 3 else 10 if live <= 6 else 9 if live <= 9 else 6
     if live > 12:
-        resident = 8  # The factors no longer wait in registers.
+        resident = 7  # The factors no longer wait in registers.
     elif streams > 2 and live > 6:
         resident = 7 if live <= 9 else 5  # Their addresses take registers too.
     threads = max(lanes, 128)
