@@ -137,6 +137,10 @@ def _answer(run: LintRun, form: Format, diff: bool, statistics: bool) -> str:
         text = "".join(diff_of(path, change) for path, change in run.changes.items())
     elif statistics:
         text = write_statistics(run.report())
+    elif form in (Format.JSON, Format.SARIF):
+        from tileops.lint import installed_version
+
+        text = WRITERS[form.value](run.report(installed_version()))
     else:
         text = WRITERS[form.value](run.report())
     encoding = sys.stdout.encoding or "utf-8"

@@ -75,4 +75,7 @@ def _without_collector() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            # What was made meanwhile counts as old, or the next small collection would visit it.
+            gc.freeze()
             gc.enable()
+            gc.unfreeze()

@@ -7,7 +7,7 @@ from tileops.findings import Applicability, Finding, FindingReport, Notice, Rule
 from tileops.lint._tree import Tree
 from tileops.lint._write import Change
 
-__all__ = ["SCHEMA", "LintRun", "Request"]
+__all__ = ["SCHEMA", "LintRun", "Request", "installed_version"]
 
 SCHEMA = "tileops.lint/1.0"
 
@@ -77,12 +77,15 @@ class LintRun:
         """How many files findings are shown for."""
         return len(self.tree.files if self.tree.wanted is None else self.tree.wanted)
 
-    def report(self) -> FindingReport:
-        """Return the findings as the writers take them."""
+    def report(self, version: str = "") -> FindingReport:
+        """Return the findings as the writers take them.
+
+        ``version`` is what machine-readable forms name; looking it up takes as long as a warm run.
+        """
         return FindingReport.of(
             SCHEMA,
             "tileops lint",
-            _version(),
+            version,
             files=self.checked,
             rules=self.rules,
             findings=self.findings,
@@ -90,7 +93,8 @@ class LintRun:
         )
 
 
-def _version() -> str:
+def installed_version() -> str:
+    """Return the version of the installed distribution."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

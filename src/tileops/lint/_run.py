@@ -9,7 +9,7 @@ from tileops.lint._settings import check_rules, read_settings
 from tileops.lint._tree import find_tree
 from tileops.lint._write import Change, write_changes
 
-__all__ = ["LintRun", "Request", "lint"]
+__all__ = ["lint"]
 
 
 def lint(request: Request, cwd: Path) -> LintRun:
