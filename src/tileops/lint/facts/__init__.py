@@ -1,5 +1,6 @@
 """Facts: what one fast `ast` pass keeps of a file, as records that a cache can hold."""
 
+from tileops.lint.facts._foreign import is_foreign
 from tileops.lint.facts._parse import Parsed, facts_of, parse
 from tileops.lint.facts._pyproject import pyproject_facts
 from tileops.lint.facts._records import (
@@ -34,6 +35,7 @@ __all__ = [
     "SyntaxProblem",
     "Value",
     "facts_of",
+    "is_foreign",
     "parse",
     "pyproject_facts",
 ]

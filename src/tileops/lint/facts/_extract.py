@@ -120,7 +120,7 @@ class _Module:
         self.calls.update(walk.calls)
         self.texts |= walk.texts
         self.classes.extend(self._class(inner, "class") for inner in walk.nested)
-        self.sites.extend(walk.site_facts("", self.where, frozenset()))
+        self.sites.extend(walk.site_facts("", self.where, frozenset(), self.imports))
 
     def _function(self, node: Function, owner: str) -> FunctionFacts:
         walk = FunctionWalk()
@@ -130,7 +130,7 @@ class _Module:
         self.texts |= walk.texts
         self.classes.extend(self._class(inner, "function") for inner in walk.nested)
         params = frozenset(param.name for param in facts.params)
-        self.sites.extend(walk.site_facts(owner, node.name, params))
+        self.sites.extend(walk.site_facts(owner, node.name, params, self.imports))
         if node.name == "requests":
             self.requests.extend(walk.request_facts(owner, params))
         return facts

@@ -1,27 +1,14 @@
 """What a name in a module means, following imports, re-exports and constants."""
 
 import builtins
-import sys
 from dataclasses import dataclass
 
-from tileops.lint.facts import FunctionFacts, Value
+from tileops.lint.facts import FunctionFacts, Value, is_foreign
 from tileops.lint.index._classes import ClassNode
 from tileops.lint.index._modules import Module
 
 __all__ = ["Foreign", "FunctionNode", "Located", "Resolver", "Target"]
 
-# Packages whose classes are no part of the contract, so that deriving from them hides nothing.
-_TRANSPARENT = sys.stdlib_module_names | {
-    "builtins",
-    "msgspec",
-    "numpy",
-    "pytest",
-    "tilelang",
-    "torch",
-    "triton",
-    "tvm",
-    "typing_extensions",
-}
 _BUILTINS = frozenset(dir(builtins))
 _DEEPEST_ALIAS = 16
 
@@ -51,7 +38,7 @@ class Foreign:
     @property
     def transparent(self) -> bool:
         """Whether it certainly has no part in the contract."""
-        return self.name.partition(".")[0] in _TRANSPARENT
+        return is_foreign(self.name)
 
 
 Target = ClassNode | FunctionNode | Located | Module | Foreign
