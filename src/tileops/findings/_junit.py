@@ -9,7 +9,7 @@ from tileops.findings._report import FindingReport
 __all__ = ["write_junit"]
 
 # XML 1.0 has no way to write most control characters, not even escaped.
-_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNWRITABLE = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 # A parser turns these into blanks when they stand bare in an attribute.
 _BLANKS = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
@@ -36,7 +36,7 @@ def write_junit(report: FindingReport) -> str:
 def _case(finding: Finding) -> str:
     name = f"{finding.rule} {finding.path}:{finding.range}"
     failure = f"type={_attribute(str(finding.severity))} message={_attribute(finding.message)}"
-    text = html.escape(_UNWRITABLE.sub("?", finding.excerpt), quote=False)
+    text = html.escape(re.sub(_UNWRITABLE, "?", finding.excerpt), quote=False)
     return (
         f"    <testcase classname={_attribute(finding.path)} name={_attribute(name)}>\n"
         f"      <failure {failure}>{text}</failure>\n"
@@ -45,7 +45,7 @@ def _case(finding: Finding) -> str:
 
 
 def _attribute(text: str) -> str:
-    escaped = html.escape(_UNWRITABLE.sub("?", text), quote=True)
+    escaped = html.escape(re.sub(_UNWRITABLE, "?", text), quote=True)
     for blank, reference in _BLANKS.items():
         escaped = escaped.replace(blank, reference)
     return f'"{escaped}"'

@@ -2,7 +2,6 @@
 
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 
 import msgspec
@@ -33,6 +32,8 @@ def collect_all(texts: Sequence[tuple[str, bytes]], jobs: int) -> Iterator[FileF
     if jobs < 2 or len(texts) < _WORTH_A_POOL:
         yield from map(_collect_one, texts)
         return
+    from concurrent.futures import ProcessPoolExecutor
+
     with ProcessPoolExecutor(jobs) as pool:
         yield from pool.map(_collect_one, texts, chunksize=max(len(texts) // (jobs * 8), 1))
 

@@ -1,8 +1,6 @@
 """What a run does that no cache could answer: link the facts and let the rules judge them."""
 
-import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 
 from tileops.findings import Notice
 from tileops.lint._answer import Reading
@@ -19,23 +17,22 @@ __all__ = ["external_facts", "judge"]
 
 def judge(reading: Reading, rules: Sequence[str]) -> Answer:
     """Return what the rules say of a tree that was read."""
-    with _without_collector():
-        facts = reading.facts()
-        project = Project(facts, external_facts(facts), frozenset(rule_ids()))
-        checked = check(project, [all_rules()[name] for name in rules])
-        sources = _Files(reading)
-        standing = [r for r in checked.standing if reading.applies(r.rule, r.path)]
-        newer = (
-            (path, (1, 0, 1, 0), "this file is parsed as newer Python")
-            for path, known in project.files.items()
-            if known.newer
-        )
-        return Answer(
-            tuple(finding_of(report, sources) for report in standing),
-            len(checked.suppressed),
-            tuple(_notices(sources, "syntax", newer)),
-            tuple(_notices(sources, "unknown", unknown(project))),
-        )
+    facts = reading.facts()
+    project = Project(facts, external_facts(facts), frozenset(rule_ids()))
+    checked = check(project, [all_rules()[name] for name in rules])
+    sources = _Files(reading)
+    standing = [r for r in checked.standing if reading.applies(r.rule, r.path)]
+    newer = (
+        (path, (1, 0, 1, 0), "this file is parsed as newer Python")
+        for path, known in project.files.items()
+        if known.newer
+    )
+    return Answer(
+        tuple(finding_of(report, sources) for report in standing),
+        len(checked.suppressed),
+        tuple(_notices(sources, "syntax", newer)),
+        tuple(_notices(sources, "unknown", unknown(project))),
+    )
 
 
 def external_facts(files: Mapping[str, FileFacts]) -> Mapping[str, FileFacts]:
@@ -64,18 +61,3 @@ def _notices(
 ) -> Iterator[Notice]:
     for path, span, message in told:
         yield Notice(path, sources[path].range(span), kind, message)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Hold the garbage collector: facts and trees are many and free of cycles."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            # What was made meanwhile counts as old, or the next small collection would visit it.
-            gc.freeze()
-            gc.enable()
-            gc.unfreeze()

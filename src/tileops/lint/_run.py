@@ -1,5 +1,8 @@
 """One run of the linter over a tree on disk."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tileops.lint._answer import Reading
@@ -21,6 +24,11 @@ def lint(request: Request, cwd: Path) -> LintRun:
         LintError: The linter cannot run as asked: a path, the project's settings, a rule's name
             or the baseline is wrong, or a file cannot be read or written.
     """
+    with _without_collector():
+        return _lint(request, cwd)
+
+
+def _lint(request: Request, cwd: Path) -> LintRun:
     check_rules((*request.select, *request.ignore), "the command line")
     tree = find_tree(request.paths, cwd)
     settings = read_settings(tree.root)
@@ -60,3 +68,18 @@ def lint(request: Request, cwd: Path) -> LintRun:
         fixed,
         changes,
     )
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Hold the garbage collector: facts, trees and modules are many and almost free of cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            # What was made meanwhile counts as old, or the next small collection would visit it.
+            gc.freeze()
+            gc.enable()
+            gc.unfreeze()

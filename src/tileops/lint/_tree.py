@@ -132,9 +132,11 @@ def _under(path: Path, root: Path) -> Iterable[str]:
         return
     for folder, folders, names in os.walk(path, onerror=_unlisted):
         folders[:] = sorted(n for n in folders if n not in _SKIPPED and not n.startswith("."))
-        found = (n for n in names if n.endswith(".py") or n == "pyproject.toml")
-        places = (Path(folder, name) for name in found)
-        yield from (_relative(place, root) for place in places if place.is_file())
+        found = [n for n in names if n.endswith(".py") or n == "pyproject.toml"]
+        if found:
+            inside = _relative(Path(folder), root)
+            prefix = "" if inside == "." else f"{inside}/"
+            yield from (f"{prefix}{n}" for n in found if os.path.isfile(f"{folder}/{n}"))
 
 
 def _unlisted(error: OSError) -> None:
