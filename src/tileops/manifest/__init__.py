@@ -3,6 +3,7 @@
 The form of an entry is described in docs/signatures-and-the-manifest.md.
 """
 
+from tileops.errors import ExpressionError, ManifestError
 from tileops.manifest._dtype import DtypeRule
 from tileops.manifest._entry import OpEntry, Roofline, Workload
 from tileops.manifest._expression import Expression
@@ -21,7 +22,6 @@ from tileops.manifest._signature import (
     TensorDecl,
 )
 from tileops.manifest._typed_shape import TypedShape
-from tileops.manifest.errors import ExpressionError, ManifestError
 
 __all__ = [
     "Axis",

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tileops.errors import ExpressionError
 from tileops.manifest._evaluate import FUNCTIONS, TENSOR_FUNCTIONS, evaluate
 from tileops.manifest._form import FormError, nearest, parse
 from tileops.manifest._scope import Scope
-from tileops.manifest.errors import ExpressionError
 
 _ALLOWED = (
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub),

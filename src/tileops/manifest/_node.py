@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
+from tileops.errors import ManifestError
 from tileops.manifest._form import nearest
-from tileops.manifest.errors import ManifestError
 
 Children = dict[str, "Node"] | list["Node"] | None
 

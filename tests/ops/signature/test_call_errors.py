@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tileops.ops._signature import CallChecks, SignatureError
-from tileops.ops._signature.errors import (
+from tileops.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     BufferShapeError,
@@ -28,6 +27,7 @@ from tileops.ops._signature.errors import (
     UnexpectedInputError,
     UnknownArgumentError,
 )
+from tileops.ops._signature import CallChecks, SignatureError
 from tileops.tensor_spec import TensorSpec
 
 Make = Callable[..., CallChecks]

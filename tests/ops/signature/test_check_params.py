@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tileops.ops._signature import CallChecks
-from tileops.ops._signature.errors import (
+from tileops.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     MissingArgumentError,
@@ -18,6 +17,7 @@ from tileops.ops._signature.errors import (
     SignatureError,
     UnknownArgumentError,
 )
+from tileops.ops._signature import CallChecks
 
 Make = Callable[..., CallChecks]
 

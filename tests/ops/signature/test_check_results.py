@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from tileops.ops._signature import CallChecks, check_results, empty_outputs
-from tileops.ops._signature.errors import (
+from tileops.errors import (
     AliasingError,
     ResultCountError,
     ResultDeviceError,
@@ -18,6 +17,7 @@ from tileops.ops._signature.errors import (
     ResultShapeError,
     ResultTypeError,
 )
+from tileops.ops._signature import CallChecks, check_results, empty_outputs
 
 Make = Callable[..., CallChecks]
 

@@ -3,13 +3,13 @@
 Pure functions over tensors or their descriptions; nothing here runs a kernel or queries a device.
 """
 
+from tileops.errors import ResultError, SignatureError
 from tileops.ops._signature._bound import BoundCall
 from tileops.ops._signature._checks import CallChecks
 from tileops.ops._signature._cost import Cost, cost_of
 from tileops.ops._signature._params import check_params
 from tileops.ops._signature._results import check_results, empty_outputs
 from tileops.ops._signature._workload import workload_inputs, workload_params
-from tileops.ops._signature.errors import ResultError, SignatureError
 
 __all__ = [
     "BoundCall",

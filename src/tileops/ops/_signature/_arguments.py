@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tileops.manifest import BufferDecl, FormError, ParamDecl, nearest
-from tileops.ops._signature._describe import described, dtype_of, manifest_value, one_of
-from tileops.ops._signature.errors import (
+from tileops.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     UnknownArgumentError,
 )
+from tileops.manifest import BufferDecl, FormError, ParamDecl, nearest
+from tileops.ops._signature._describe import described, dtype_of, manifest_value, one_of
 
 
 def check_keywords(

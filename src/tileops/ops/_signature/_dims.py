@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tileops.errors import ShapeMismatchError
 from tileops.manifest import Axis, ExpressionError, Scope, Shape, Signature
 from tileops.ops._signature._bound import Values
-from tileops.ops._signature.errors import ShapeMismatchError
 
 
 def bind_dims(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tileops.errors import DtypeMismatchError
 from tileops.manifest import DtypeRule, ExpressionError, OutputDecl, Scope, Signature
 from tileops.ops._signature._bound import Values
 from tileops.ops._signature._describe import dtype_name, one_of
-from tileops.ops._signature.errors import DtypeMismatchError
 
 
 @dataclass

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
+from tileops.errors import BufferShapeError, OutputShapeError
 from tileops.manifest import ExpressionError, OutputDecl, Scope, Signature
 from tileops.ops._signature._bound import Values
 from tileops.ops._signature._describe import dtype_of
 from tileops.ops._signature._dims import shape_of
-from tileops.ops._signature.errors import BufferShapeError, OutputShapeError
 from tileops.tensor_spec import TensorSpec
 
 

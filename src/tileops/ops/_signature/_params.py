@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tileops.errors import ArgumentValueError, MissingArgumentError
 from tileops.manifest import Scope, Signature
 from tileops.ops._signature._arguments import as_torch, check_keywords, check_value
 from tileops.ops._signature._describe import described, manifest_value
 from tileops.ops._signature._refinements import check_refinements
-from tileops.ops._signature.errors import ArgumentValueError, MissingArgumentError
 
 
 def check_params(op: str, signature: Signature, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
+from tileops.errors import DeviceMismatchError, NotContiguousError
 from tileops.manifest import Signature
 from tileops.ops._signature._bound import Values
-from tileops.ops._signature.errors import DeviceMismatchError, NotContiguousError
 
 
 def call_device(op: str, signature: Signature, inputs: Values, buffers: Values) -> torch.device:

@@ -7,11 +7,7 @@ from typing import Any
 
 import torch
 
-from tileops.manifest import Scope, Signature, TensorDecl
-from tileops.ops._signature._arguments import check_keywords
-from tileops.ops._signature._bound import Values
-from tileops.ops._signature._describe import all_of, described
-from tileops.ops._signature.errors import (
+from tileops.errors import (
     IncompleteGroupError,
     MissingInputError,
     NotATensorError,
@@ -19,6 +15,10 @@ from tileops.ops._signature.errors import (
     TooManyInputsError,
     UnexpectedInputError,
 )
+from tileops.manifest import Scope, Signature, TensorDecl
+from tileops.ops._signature._arguments import check_keywords
+from tileops.ops._signature._bound import Values
+from tileops.ops._signature._describe import all_of, described
 from tileops.tensor_spec import TensorSpec
 
 

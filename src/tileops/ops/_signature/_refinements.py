@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tileops.errors import RefinementError
 from tileops.manifest import ExpressionError, Refinement, Scope
-from tileops.ops._signature.errors import RefinementError
 
 
 def check_refinements(

@@ -7,9 +7,7 @@ from typing import Any
 
 import torch
 
-from tileops.ops._signature._bound import BoundCall
-from tileops.ops._signature._describe import described, dtype_name
-from tileops.ops._signature.errors import (
+from tileops.errors import (
     AliasingError,
     ResultCountError,
     ResultDeviceError,
@@ -17,6 +15,8 @@ from tileops.ops._signature.errors import (
     ResultShapeError,
     ResultTypeError,
 )
+from tileops.ops._signature._bound import BoundCall
+from tileops.ops._signature._describe import described, dtype_name
 from tileops.tensor_spec import TensorSpec
 
 _NONE: Mapping[str, Any] = {}

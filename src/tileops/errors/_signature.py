@@ -8,35 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tileops.errors import TileopsError
-
-__all__ = [
-    "AliasingError",
-    "ArgumentTypeError",
-    "ArgumentValueError",
-    "BufferShapeError",
-    "DeviceMismatchError",
-    "DtypeMismatchError",
-    "IncompleteGroupError",
-    "MissingArgumentError",
-    "MissingInputError",
-    "NotATensorError",
-    "NotContiguousError",
-    "NotStridedError",
-    "OutputShapeError",
-    "RefinementError",
-    "ResultCountError",
-    "ResultDeviceError",
-    "ResultDtypeError",
-    "ResultError",
-    "ResultShapeError",
-    "ResultTypeError",
-    "ShapeMismatchError",
-    "SignatureError",
-    "TooManyInputsError",
-    "UnexpectedInputError",
-    "UnknownArgumentError",
-]
+from tileops.errors._root import TileopsError
 
 
 class SignatureError(TileopsError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileops.errors import TileopsError
+from tileops.errors._root import TileopsError
 
 
 class ManifestError(TileopsError, ValueError):

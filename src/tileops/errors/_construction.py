@@ -1,0 +1,120 @@
+"""Constructing an op: what is wrong with its classes, keys and preferences."""
+
+from __future__ import annotations
+
+from tileops.errors._root import DispatchError
+
+
+class NotAKernelError(DispatchError, TypeError):
+    """A class registered under a key subclasses an interface but not ``Kernel``."""
+
+    template = (
+        "{op}: key {key!r} is {implementation}, which does not implement {interface}: it "
+        "subclasses the interface but not Kernel. Make it subclass both Kernel and {interface}, "
+        "and build it through entry_for(call)"
+    )
+
+
+class ForwardSignatureError(DispatchError, TypeError):
+    """An implementation's ``forward`` cannot be called with the interface's arguments."""
+
+    template = (
+        "{op}: key {key!r}: {implementation}.forward does not take {interface}'s arguments "
+        "{expected}; it is forward{given}. Accept every parameter of the interface, positionally; "
+        "further parameters need defaults"
+    )
+
+
+class NotAClassmethodError(DispatchError, TypeError):
+    """``entry_for`` or ``refusal`` is stated other than as a class method."""
+
+    template = (
+        "{op}: key {key!r}: {implementation}.{method} is not a class method; decorate it with "
+        "@classmethod, since it is asked before any instance exists"
+    )
+
+
+class AbstractKernelError(DispatchError, TypeError):
+    """An implementation leaves abstract methods of its interface unimplemented."""
+
+    template = (
+        "{op}: key {key!r}: {implementation} cannot be instantiated: it leaves {interface}'s "
+        "abstract {methods} unimplemented"
+    )
+
+
+class SeveralGeneralError(DispatchError, ValueError):
+    """An interface has two general implementations."""
+
+    template = (
+        "{op}: interface {interface!r} has more than one general implementation: {keys}. "
+        "Leave general = True on the one that serves what no other does and set the rest to False; "
+        "a subclass inherits it"
+    )
+
+
+class PreferenceCycleError(DispatchError, ValueError):
+    """``preferred_over`` leads from a key back to itself."""
+
+    template = (
+        "{op}: interface {interface!r}: preferences form a cycle through {cycle}. "
+        "Remove one of these preferred_over entries"
+    )
+
+
+class PreferenceError(DispatchError, ValueError):
+    """``preferred_over`` names something that is no rival, or stands on the general one."""
+
+    template = (
+        "{op}: interface {interface!r}: key {key!r} ({implementation}) states preferred_over "
+        "{stated}, {problem}. {remedy}"
+    )
+
+
+class UnknownKernelInterfaceError(DispatchError, ValueError):
+    """A class in ``kernel_types`` subclasses none of the op's kernel interfaces."""
+
+    template = (
+        "{op}: {keys} keys implement none of its kernel interfaces {interfaces}. Make each class "
+        "subclass the interface it serves"
+    )
+
+
+class UndeclaredInterfacesError(DispatchError, ValueError):
+    """An op holds kernels and declares no interfaces."""
+
+    template = (
+        "{op} holds the kernels {keys} and states no kernel interface; declare interfaces instead "
+        "of choosing among kernel_types yourself"
+    )
+
+
+class KeyReuseError(DispatchError, ValueError):
+    """A registered key equals a key the op already has."""
+
+    template = (
+        "{op}: the registrations {keys} of {origin} reuse keys it has; register them under names "
+        "that the op does not use"
+    )
+
+
+class ArchsNeedOneDeviceError(DispatchError, ValueError):
+    """``supported_archs`` is stated together with more than one device type."""
+
+    template = (
+        "{op}: key {key!r}: {implementation} states supported_archs {archs} and runs on {devices}; "
+        "architectures belong to one device type. State one in devices, or write one class per "
+        "device type"
+    )
+
+
+class AvailabilityFormError(DispatchError, TypeError):
+    """``devices`` or ``supported_archs`` is stated in a form that membership cannot be asked of."""
+
+    template = "{op}: key {key!r}: {implementation} states {member} = {value!r}; write {form}"
+
+
+class InterfaceDeclarationError(DispatchError, TypeError):
+    """An entry of an op's ``interfaces`` is no kernel interface with a call spec."""
+
+    template = "{op}: interfaces[{interface!r}] is {value!r}, {problem}"
