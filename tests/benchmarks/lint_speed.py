@@ -20,6 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from lint_tree import write_tree
 
 SOURCE = Path(__file__).parents[2] / "src"

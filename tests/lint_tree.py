@@ -29,14 +29,17 @@ def write_tree(root: Path, lines: int, seed: int = 0) -> int:
     return count
 
 
-def operator_library(lines: int, seed: int = 0) -> dict[str, str]:
-    """Return the sources of a library of about *lines* lines by path, the same for each seed."""
+def operator_library(lines: int, seed: int = 0, programs: int = 4) -> dict[str, str]:
+    """Return the sources of a library of about *lines* lines by path, the same for each seed.
+
+    ``programs`` is how many TileLang programs each kernel file has.
+    """
     chance = random.Random(seed)
     files = dict(CONTRACT)
     count = 0
     family = 0
     while count < lines:
-        for path, text in _family(f"family{family}", chance):
+        for path, text in _family(f"family{family}", chance, programs):
             files[path] = text
             count += text.count("\n")
             if count >= lines and path.endswith("test_selection.py"):
@@ -45,14 +48,14 @@ def operator_library(lines: int, seed: int = 0) -> dict[str, str]:
     return files
 
 
-def _family(name: str, chance: random.Random) -> Iterator[tuple[str, str]]:
+def _family(name: str, chance: random.Random, programs: int) -> Iterator[tuple[str, str]]:
     kernels = f"src/tileops/kernels/{name}"
     interfaces = [f"{name.title()}Part{i}FwdInterface" for i in range(_OPS)]
     yield f"{kernels}/call_spec.py", _call_spec(name, interfaces)
     exports: list[str] = []
     for i in range(_KERNELS):
         module, serves = f"kernel{i}", interfaces[i % _OPS]
-        text = _kernel(name, i, serves, chance)
+        text = _kernel(name, i, serves, chance, programs)
         exports.append(f"from tileops.kernels.{name}.{module} import {_class(name, i)}\n")
         yield f"{kernels}/{module}.py", text
     yield f"{kernels}/__init__.py", "".join(exports)
@@ -105,7 +108,7 @@ class {interface}(KernelInterface):
     return "".join(parts)
 
 
-def _kernel(family: str, number: int, interface: str, chance: random.Random) -> str:
+def _kernel(family: str, number: int, interface: str, chance: random.Random, programs: int) -> str:
     call = f"{family.title()}Call"
     facts = chance.sample(["m", "n", "k", "eps", "causal"], 3)
     identity = ", ".join(f"call.{fact}" for fact in facts)
@@ -116,7 +119,7 @@ def _kernel(family: str, number: int, interface: str, chance: random.Random) -> 
         "from tileops.kernels.kernel import Kernel\n"
         f"from tileops.kernels.{family}.call_spec import {call}, {interface}\n\n"
     )
-    programs = "".join(_program(f"program_{i}", chance) for i in range(4))
+    programs = "".join(_program(f"program_{i}", chance) for i in range(programs))
     general = number < _OPS
     limit = chance.randrange(64, 4096)
     declared = "    general = True\n" if general else "    supported_archs = [80, 89, 90]\n"
