@@ -1,8 +1,8 @@
 """Mutants: one slip in a clean tree each, and what the linter makes of it.
 
 A run over a corpus gives, per rule, how many of its mutants it reports, and what else it reports
-of them. ``python tests/lint/mutations/mutants.py [SITES]`` prints the table for this repository
-and for a generated library, with up to SITES sites per slip.
+of them. ``PYTHONPATH=src:tests python tests/lint/mutations/mutants.py [SITES]`` prints the table
+for this repository and for a generated library, with up to SITES sites per slip.
 """
 
 import random
@@ -16,15 +16,14 @@ from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
-
 from tileops.findings import Severity
 from tileops.lint._fix import Name, name_of
 from tileops.lint._memory import Workspace
 from tileops.lint._registry import all_rules, rule_ids
 from tileops.lint._rule import Report
+from tileops.lint._settings import read_settings
+
+ROOT = Path(__file__).parents[3]
 
 __all__ = ["Corpus", "Mutant", "Outcome", "Slip", "generated", "mutants", "own_tree"]
 
@@ -47,10 +46,10 @@ class Slip:
     """
 
     rule: str
-    where: str
+    where: str | tuple[str, ...]
     pattern: str
     becomes: tuple[str, ...]
-    more: tuple[tuple[str, str, str], ...] = ()
+    more: tuple[tuple[str | tuple[str, ...], str, str], ...] = ()
     also: tuple[str, ...] = ()
     elsewhere: bool = False
     flow: bool = False
@@ -117,11 +116,12 @@ def _at(mutant: Mutant, report: Report) -> bool:
 
 
 def own_tree() -> Corpus:
-    """Return what git tracks of this repository."""
+    """Return what git tracks of this repository, but for files that break rules on purpose."""
     listed = ["git", "ls-files", "-z", "--", "*.py", "pyproject.toml", "**/pyproject.toml"]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode()
-    files = (name for name in names.split("\0") if name and (ROOT / name).exists())
-    return Corpus({name: (ROOT / name).read_bytes() for name in files})
+    excused = ("tests/cli/*", *(glob for glob, _ in read_settings(ROOT).per_file_ignores))
+    kept = (name for name in names.split("\0") if name and not _fits(name, excused))
+    return Corpus({name: (ROOT / name).read_bytes() for name in kept})
 
 
 def generated() -> Corpus:
@@ -137,7 +137,7 @@ def mutants(corpus: Corpus, slip: Slip, sites: int, seed: int = 0) -> Iterator[M
     found = [
         (path, match)
         for path, text in sorted(texts.items())
-        if fnmatch(path, slip.where)
+        if _fits(path, slip.where)
         for match in re.finditer(slip.pattern, text, re.MULTILINE | re.DOTALL)
         if not any(word in match.group() for word in slip.equivalent)
     ]
@@ -145,7 +145,7 @@ def mutants(corpus: Corpus, slip: Slip, sites: int, seed: int = 0) -> Iterator[M
         for becomes in slip.becomes:
             files = {path: _replaced(texts[path], match, match.expand(becomes))}
             for where, pattern, replacement in slip.more:
-                for other in (other for other in texts if fnmatch(other, where)):
+                for other in (other for other in texts if _fits(other, where)):
                     text = files.get(other, texts[other])
                     files[other] = re.sub(pattern, replacement, text, flags=re.MULTILINE)
             changed = {p: t.encode() for p, t in files.items() if t != texts[p]}
@@ -158,6 +158,11 @@ def _sampled(
 ) -> list[tuple[str, re.Match[str]]]:
     chosen = random.Random(seed).sample(range(len(found)), min(sites, len(found)))
     return [found[index] for index in sorted(chosen)]
+
+
+def _fits(path: str, where: str | tuple[str, ...]) -> bool:
+    globs = (where,) if isinstance(where, str) else where
+    return any(fnmatch(path, glob) for glob in globs)
 
 
 def _replaced(text: str, match: re.Match[str], new: str) -> str:
@@ -201,7 +206,10 @@ def table(corpora: Mapping[str, Corpus], sites: int) -> str:
     for outcome in (o for per in rows.values() for outcomes in per.values() for o in outcomes):
         if not outcome.hit:
             lines.append(f"missed: {outcome.mutant}")
-        lines += [f"other:  {outcome.mutant}: {r.rule} {r.path}:{r.span[0]} {r.message}" for r in outcome.strays]
+        lines += [
+            f"other:  {outcome.mutant}: {r.rule} {r.path}:{r.span[0]} {r.message}"
+            for r in outcome.strays
+        ]
     return "\n".join(lines)
 
 
