@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import enum
-from importlib.resources import files
 from typing import Annotated
 
 import typer
 
+from tileops.cli._device_options import Arch, Device, Gpu, SmCount, SmemBudget, device_options
 from tileops.cli._facts import (
     OP_HELP,
     ROW,
     FactsCommand,
-    complete_board,
     complete_interface,
     complete_op,
 )
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
 from tileops.cli._imports import require_torch
-from tileops.cli._places import DeviceOptions
-from tileops.cli._render import emit
-from tileops.cli._values import at_least, read_arch
+from tileops.cli._schemas import write_schema
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -47,21 +44,11 @@ def explain(
             autocompletion=complete_interface,
         ),
     ] = None,
-    arch: Annotated[str | None, typer.Option(help="State an architecture: 90 or sm_90.")] = None,
-    gpu: Annotated[
-        str | None,
-        typer.Option(help="State a known board's facts: h200.", autocompletion=complete_board),
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="Ask about a device: cpu, cuda:0.")] = None,
-    sm_count: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="State the number of SMs.")
-    ] = None,
-    smem_budget: Annotated[
-        int | None,
-        typer.Option(
-            callback=at_least(0), help="State the bytes of shared memory a block can use."
-        ),
-    ] = None,
+    arch: Arch = None,
+    gpu: Gpu = None,
+    device: Device = None,
+    sm_count: SmCount = None,
+    smem_budget: SmemBudget = None,
     target: Annotated[str | None, typer.Option(help="The target= of the op.")] = None,
     modules: Annotated[
         list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
@@ -92,12 +79,11 @@ def explain(
     without one every known board.
     """
     if schema:
-        emit((files("tileops.cli") / "schemas" / "explain.json").read_text("utf-8"))
+        write_schema("explain")
         return
     if op is None:
         raise UsageFailure("explain needs an OP", remedy="tileops explain LayerNormFwdOp --n 256")
-    stated = None if arch is None else read_arch(arch)
-    options = DeviceOptions(stated, gpu, device, sm_count, smem_budget)
+    options = device_options(arch, gpu, device, sm_count, smem_budget)
     require_torch()
     from tileops.cli._explain import Wishes, ask, check_key, render
 
