@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[3]
 __all__ = ["Corpus", "Mutant", "Outcome", "Slip", "generated", "mutants", "own_tree"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slip:
     """A kind of mistake: the rule that is to report it, and how it is made.
 
@@ -56,7 +56,7 @@ class Slip:
     equivalent: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mutant:
     """One slip at one site: the changed files, and the lines around the site."""
 
@@ -76,6 +76,7 @@ class Outcome:
     mutant: Mutant
     hit: bool
     strays: tuple[Report, ...]
+    reported: frozenset[str] = frozenset()
 
 
 class Corpus:
@@ -107,7 +108,7 @@ class Corpus:
         strays = (
             r for r in new if r.rule not in expected and (taste or r.severity != Severity.PEDANTIC)
         )
-        return Outcome(mutant, hit, tuple(strays))
+        return Outcome(mutant, hit, tuple(strays), frozenset(report.rule for report in new))
 
 
 def _at(mutant: Mutant, report: Report) -> bool:
