@@ -58,9 +58,10 @@ class Slip:
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """One slip at one site: the changed files, and the lines around the site."""
+    """One slip at one site, in one of its forms: the changed files, and the lines around it."""
 
     slip: Slip
+    becomes: str
     path: str
     lines: tuple[int, int]
     files: Mapping[str, bytes]
@@ -151,7 +152,7 @@ def mutants(corpus: Corpus, slip: Slip, sites: int, seed: int = 0) -> Iterator[M
                     files[other] = re.sub(pattern, replacement, text, flags=re.MULTILINE)
             changed = {p: t.encode() for p, t in files.items() if t != texts[p]}
             assert path in changed, f"{slip.rule} changes nothing at {path}"
-            yield Mutant(slip, path, _around(files[path], match.start()), changed)
+            yield Mutant(slip, becomes, path, _around(files[path], match.start()), changed)
 
 
 def _sampled(
