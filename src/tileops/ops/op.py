@@ -16,6 +16,7 @@ from tileops.kernels.kernel import Kernel
 from tileops.manifest import Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
 from tileops.ops._first_call import first_call
+from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, show_as_node
 from tileops.ops._observers import join
 from tileops.ops._plan import Plan, Run, fingerprint
 from tileops.ops._recognise import Recognise, nothing, recogniser
@@ -52,6 +53,12 @@ class Op:
     interfaces: ClassVar[Mapping[str, type[KernelInterface]]] = {}
     registry: ClassVar[Registry] = REGISTRY
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Let torch.compile see a call of the op as one node."""
+        super().__init_subclass__(**keywords)
+        if "__call__" in vars(cls):
+            show_as_node(vars(cls)["__call__"])
+
     def __init__(self, *, target: str | None = None, **params: Any) -> None:
         """Load the installed backends, then check the op's kernels and the registered ones.
 
@@ -65,13 +72,15 @@ class Op:
         """
         name = type(self).__name__
         signature = self.signature()
-        self.checks = None if signature is None else CallChecks(name, signature, params)
+        checks = None if signature is None else CallChecks(name, signature, params)
+        self.checks = None if checks is None else shared(type(self), checks)
         self.params: Mapping[str, Any] = params if self.checks is None else self.checks.params
         self._tables = self.selection_tables()
         self._entries = EntryCache()
         self.serving = Serving(self.registry, name, target)
         self._plans: dict[Any, Plan] = {}
         self._recent: tuple[Recognise, Run] = (nothing, _unreachable)
+        self.identity: Identity = enlist(self)
         join(self)
 
     @classmethod
@@ -223,7 +232,7 @@ class Op:
         buffers: Mapping[str, Any] = _NONE,
         execution: Mapping[str, Any] = _NONE,
     ) -> Any:
-        """Run a call: by its plan if one like it ran before, else from the beginning.
+        """Run a call that is not like the one before it, or show it to torch where torch wants it.
 
         Args:
             inputs: A tensor per input, None for one that is absent.
@@ -232,6 +241,20 @@ class Op:
         """
         if buffers:
             buffers = {name: one for name, one in buffers.items() if one is not None}
+        if interposed((*inputs, *buffers.values())):
+            return as_node(self, inputs, buffers, execution)
+        return self.launch(inputs, buffers, execution)
+
+    def launch(
+        self, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
+    ) -> Any:
+        """Run a call: by its plan if one like it ran before, else from the beginning.
+
+        Args:
+            inputs: A tensor per input, None for one that is absent; none stands for another.
+            buffers: The output buffers given, by keyword.
+            execution: The execution arguments given, by keyword.
+        """
         key = fingerprint(inputs, buffers, execution)
         plan = None if key is None else self._plans.get(key)
         if plan is None:
@@ -242,7 +265,8 @@ class Op:
         plan.found += 1
         # A shape that comes once or twice is not worth what a recogniser costs to make.
         if plan.found > 1 and not buffers and not execution:
-            if plan.recognise is None:
+            # One made in another state of torch (autocast, inference mode, below autograd) is stale.
+            if plan.recognise is None or not plan.recognise(*inputs):
                 plan.recognise = recogniser(inputs)
             self._recent = (plan.recognise, plan.run)
         return plan.run(*inputs, **buffers, **execution)
