@@ -265,7 +265,7 @@ class Op:
         plan.found += 1
         # A shape that comes once or twice is not worth what a recogniser costs to make.
         if plan.found > 1 and not buffers and not execution:
-            # One made in another state of torch (autocast, inference mode, below autograd) is stale.
+            # One made in another state of torch, such as autocast or inference mode, is stale.
             if plan.recognise is None or not plan.recognise(*inputs):
                 plan.recognise = recogniser(inputs)
             self._recent = (plan.recognise, plan.run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,7 +27,7 @@ __all__ = ["NODES", "Node", "node_name"]
 # torch annotates no method of Library.
 _LIBRARY: Any = torch.library.Library("tileops", "FRAGMENT")  # type: ignore[no-untyped-call]
 _BELOW_AUTOGRAD = torch._C._after_autograd_keyset
-_tangent: Any = lambda tensor: forward_ad.unpack_dual(tensor).tangent
+_unpack_dual: Any = forward_ad.unpack_dual
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,8 @@ def node_name(
 def _unused(name: str) -> str:
     """Tell apart the operators of two classes of one name."""
     taken = vars(NODES)
-    candidates = (
-        name if number == 1 else f"{name}_{number}" for number in range(1, len(taken) + 2)
-    )
-    return next(one for one in candidates if one not in taken)
+    others = (f"{name}_{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(one for one in others if one not in taken)
 
 
 def _registered(name: str, kind: type[Op], signature: Signature, branch: Branch) -> Node:
@@ -124,7 +123,7 @@ class _Bodies:
         results = instance(self.kind, number, params).launch(inputs, buffers, execution)
         outputs = results if isinstance(results, tuple) else (results,)
         # The fake promised dense results.
-        return returned([outputs[place].contiguous() for place in self._new()])
+        return returned([outputs[place].contiguous() for place in self._new])
 
     def fake(self, *arguments: Any) -> Any:
         """Make the outputs that the signature infers, which checks the call as far as it can."""
@@ -135,14 +134,12 @@ class _Bodies:
             for decl, one in zip(self.signature.inputs, inputs, strict=True)
         ]
         call = checks.check(described, buffers, execution)
-        specs = [list(call.outputs.values())[place] for place in self._new()]
-        return returned(
-            [torch.empty(one.shape, dtype=one.dtype, device=one.device) for one in specs]
-        )
+        specs = list(call.outputs.values())
+        return returned([_empty(specs[place]) for place in self._new])
 
     def differentiate(self, keys: torch._C.DispatchKeySet, *arguments: Any) -> Any:
         """Let no call pass whose result would be cut off from its inputs; note what is written."""
-        tensors = dict(zip(self._names(), arguments, strict=False))
+        tensors = dict(zip(self._names, arguments, strict=False))
         for name, one in tensors.items():
             if one is not None and _differentiated(one):
                 raise GradientThroughNodeError(op=self.kind.__name__, tensor=name)
@@ -166,10 +163,12 @@ class _Bodies:
         execution = dict(zip(branch.execution, keywords[len(buffers) :], strict=True))
         return tuple(values[:count]), buffers, execution, params, number
 
+    @cached_property
     def _new(self) -> list[int]:
         sources = self.branch.sources(self.signature)
         return [place for place, source in enumerate(sources) if source is None]
 
+    @cached_property
     def _names(self) -> list[str]:
         return [decl.name for decl in self.signature.inputs] + list(self.branch.buffers)
 
@@ -177,7 +176,11 @@ class _Bodies:
 def _differentiated(tensor: torch.Tensor) -> bool:
     if torch.is_grad_enabled() and tensor.requires_grad:
         return True
-    return forward_ad._current_level >= 0 and _tangent(tensor) is not None
+    return forward_ad._current_level >= 0 and _unpack_dual(tensor).tangent is not None
+
+
+def _empty(spec: TensorSpec) -> torch.Tensor:
+    return torch.empty(spec.shape, dtype=spec.dtype, device=spec.device)
 
 
 def _described(tensor: torch.Tensor, *, exact: bool) -> TensorSpec:
