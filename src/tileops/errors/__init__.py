@@ -56,6 +56,11 @@ from tileops.errors._manifest import (
     ExpressionError,
     ManifestError,
 )
+from tileops.errors._observation import (
+    RecordedFactError,
+    TraceError,
+    WarnSettingError,
+)
 from tileops.errors._root import (
     DispatchError,
     TileopsError,
@@ -134,6 +139,7 @@ __all__ = [
     "PreferenceCycleError",
     "PreferenceError",
     "ProgramCompileError",
+    "RecordedFactError",
     "RefinementError",
     "ResultCountError",
     "ResultDeviceError",
@@ -150,6 +156,7 @@ __all__ = [
     "TargetWithoutBuilderError",
     "TileopsError",
     "TooManyInputsError",
+    "TraceError",
     "UndeclaredInterfacesError",
     "UnexpectedInputError",
     "UnkeyableFactError",
@@ -158,4 +165,5 @@ __all__ = [
     "UnknownKernelInterfaceError",
     "UnknownTargetError",
     "UnservedCallError",
+    "WarnSettingError",
 ]

@@ -10,7 +10,7 @@ from tileops.ops._tables import origin_of
 from tileops.ops.op import Op
 from tileops.selection import IN_TREE
 
-__all__ = ["in_tree_ops", "op_class"]
+__all__ = ["in_tree_ops", "op_class", "ops_in"]
 
 
 def in_tree_ops() -> dict[str, type[Op]]:
@@ -21,9 +21,22 @@ def in_tree_ops() -> dict[str, type[Op]]:
     return dict(sorted(found.items()))
 
 
-def op_class(name: str) -> type[Op] | None:
-    """Return the op class with this name among the modules imported so far, or None."""
-    return next((one for one in _subclasses(Op) if one.__name__ == name), None)
+def ops_in(module: str) -> dict[str, type[Op]]:
+    """Return the op classes that an imported module or package defines, by name, sorted."""
+    inside = [one for one in _subclasses(Op) if f"{one.__module__}.".startswith(f"{module}.")]
+    found = {one.__name__: one for one in inside}
+    return dict(sorted(found.items()))
+
+
+def op_class(name: str, module: str | None = None) -> type[Op] | None:
+    """Return the op class with this name among the modules imported so far, or None.
+
+    Args:
+        name: The class's name.
+        module: The module whose class it is, where several have the name.
+    """
+    named = [one for one in _subclasses(Op) if one.__name__ == name]
+    return next((one for one in named if one.__module__ == module), next(iter(named), None))
 
 
 def _subclasses(kind: type[Op]) -> list[type[Op]]:
