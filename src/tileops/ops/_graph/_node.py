@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,7 +23,7 @@ from tileops.tensor_spec import TensorSpec
 if TYPE_CHECKING:
     from tileops.ops.op import Op
 
-__all__ = ["NODES", "Node", "node_name"]
+__all__ = ["NODES", "Node", "described", "node_name"]
 
 # torch annotates no method of Library.
 _LIBRARY: Any = torch.library.Library("tileops", "FRAGMENT")  # type: ignore[no-untyped-call]
@@ -129,11 +130,7 @@ class _Bodies:
         """Make the outputs that the signature infers, which checks the call as far as it can."""
         inputs, buffers, execution, params, _ = self._split(arguments)
         checks = checks_of(self.kind, params)
-        described = [
-            None if one is None else _described(one, exact=decl.contiguous)
-            for decl, one in zip(self.signature.inputs, inputs, strict=True)
-        ]
-        call = checks.check(described, buffers, execution)
+        call = checks.check(described(self.signature, inputs), buffers, execution)
         specs = list(call.outputs.values())
         return returned([_empty(specs[place]) for place in self._new])
 
@@ -183,10 +180,15 @@ def _empty(spec: TensorSpec) -> torch.Tensor:
     return torch.empty(spec.shape, dtype=spec.dtype, device=spec.device)
 
 
-def _described(tensor: torch.Tensor, *, exact: bool) -> TensorSpec:
-    """Describe a fake tensor, with strides only where the checks read them.
+def described(signature: Signature, inputs: Sequence[Any]) -> list[Any]:
+    """Return inputs as the checks need them: tensors described, without strides if none are read.
 
-    Reading them would tie a graph to how its sizes compare.
+    Reading the strides of a fake tensor would tie a graph to how its sizes compare.
     """
-    stride = tensor.stride() if exact else None
-    return TensorSpec(tuple(tensor.shape), tensor.dtype, tensor.device, stride)
+    exact = [decl.contiguous for decl in signature.inputs]
+    return [
+        one
+        if strides or not isinstance(one, torch.Tensor) or one.layout is not torch.strided
+        else TensorSpec(tuple(one.shape), one.dtype, one.device)
+        for one, strides in zip_longest(inputs, exact[: len(inputs)], fillvalue=True)
+    ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tileops.errors import MissingSignatureError
 from tileops.manifest import BufferDecl, ParamDecl
 from tileops.ops._graph._instances import checks_of
-from tileops.ops._graph._node import NODES, node_name
+from tileops.ops._graph._node import NODES, described, node_name
 from tileops.ops._signature._arguments import check_keywords
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def as_node(
     """
     if op.checks is None:
         raise MissingSignatureError(op=type(op).__name__)
-    op.checks.check(inputs, buffers, execution)
+    op.checks.check(described(op.checks.signature, inputs), buffers, execution)
     names = op.identity.inputs
     padded = (*inputs, *[None] * (len(names) - len(inputs)))
     given = [name for name, one in zip(names, padded, strict=True) if one is not None]
