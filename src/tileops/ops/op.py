@@ -15,6 +15,7 @@ from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.manifest import Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
+from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, show_as_node
 from tileops.ops._observers import join, tell
 from tileops.ops._plan import Plan, Run
 from tileops.ops._plans import Plans
@@ -52,6 +53,12 @@ class Op:
     interfaces: ClassVar[Mapping[str, type[KernelInterface]]] = {}
     registry: ClassVar[Registry] = REGISTRY
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Let torch.compile see a call of the op as one node."""
+        super().__init_subclass__(**keywords)
+        if "__call__" in vars(cls):
+            show_as_node(vars(cls)["__call__"])
+
     def __init__(self, *, target: str | None = None, **params: Any) -> None:
         """Load the installed backends, then check the op's kernels and the registered ones.
 
@@ -65,13 +72,15 @@ class Op:
         """
         name = type(self).__name__
         signature = self.signature()
-        self.checks = None if signature is None else CallChecks(name, signature, params)
+        checks = None if signature is None else CallChecks(name, signature, params)
+        self.checks = None if checks is None else shared(type(self), checks)
         self.params: Mapping[str, Any] = params if self.checks is None else self.checks.params
         self._tables = self.selection_tables()
         self._entries = EntryCache()
         self.serving = Serving(self.registry, name, target)
         self._plans = Plans()
         self._recent: tuple[Recognise, Run] = (nothing, _unreachable)
+        self.identity: Identity = enlist(self)
         join(self)
 
     @classmethod
@@ -234,24 +243,39 @@ class Op:
         buffers: Mapping[str, Any] = _NONE,
         execution: Mapping[str, Any] = _NONE,
     ) -> Any:
-        """Run a call: by its plan if one like it ran before, else from the beginning.
+        """Run a call that is not like the one before it, or show it to torch where torch wants it.
 
         Args:
             inputs: A tensor per input, None for one that is absent.
             buffers: The output buffers by keyword; None is as good as none.
             execution: The execution arguments that the caller passed, by keyword.
         """
-        plans = self._plans
         if buffers:
             buffers = {name: one for name, one in buffers.items() if one is not None}
-        plain = not buffers and not execution
-        plan = plans.recognise(inputs) if plain else None
+        plans = self._plans
+        # What is recognised lies in memory: no tracer or transform stands in between.
+        plan = None if buffers or execution else plans.recognise(inputs)
         if plan is not None:
             self._expect(plan, plans)
             return plan.run(*inputs)
+        if interposed((*inputs, *buffers.values())):
+            return as_node(self, inputs, buffers, execution)
+        return self.launch(inputs, buffers, execution)
+
+    def launch(
+        self, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
+    ) -> Any:
+        """Run a call: by its plan if one like it ran before, else from the beginning.
+
+        Args:
+            inputs: A tensor per input, None for one that is absent; none stands for another.
+            buffers: The output buffers given, by keyword.
+            execution: The execution arguments given, by keyword.
+        """
+        plans = self._plans
         result, plan = plans.run(self, inputs, buffers, execution)
         # A shape that comes once or twice is not worth what a recogniser costs to make.
-        if plain and plan is not None and plan.found > 1:
+        if plan is not None and plan.found > 1 and not buffers and not execution:
             plans.remember(plan, inputs)
             self._expect(plan, plans)
         return result
