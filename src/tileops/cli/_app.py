@@ -18,6 +18,12 @@ VERSIONED = (PROGRAM, "torch", "tilelang", "z3-solver")
 
 COMMANDS: dict[str, str] = {
     "explain": "Explain which kernel a call selects, and why the others lose.",
+    "audit": "Prove that every possible call selects one kernel, or show what is to mend.",
+    "map": "Map which key is selected along one fact or over two.",
+    "graph": "Show which keys outrank which, and which serve the same calls.",
+    "boundaries": "List adjacent calls that select different keys, also as a test.",
+    "inventory": "List every op, interface and key; write them down, and check what is written.",
+    "diff": "Compare two inventories: which calls changed hands.",
     "trace": "Record what a program selects; summarise, show and replay recordings.",
     "lint": "Check kernel interfaces, implementations, ops and backends.",
     "rule": "List the lint rules, or print the page of one.",

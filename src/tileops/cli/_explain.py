@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import click
 
@@ -10,7 +12,7 @@ from tileops.backend import BUILTIN
 from tileops.cli._explain_json import explanation_record
 from tileops.cli._explain_md import explanation_markdown
 from tileops.cli._explain_text import explanation_lines
-from tileops.cli._failure import LoadFailure, unknown
+from tileops.cli._failure import unknown
 from tileops.cli._imports import import_modules, load_op, stdout_kept_clean
 from tileops.cli._index import OpRow
 from tileops.cli._places import DeviceOptions, read_places
@@ -21,9 +23,30 @@ from tileops.cli._question import (
     reject_strangers,
 )
 from tileops.cli._render import emit, write
-from tileops.errors import DispatchError
-from tileops.introspect.explanation import Explanation, explain_request, target_answer
+from tileops.cli._suppositions import supposing_words, tables_supposing
+from tileops.introspect.detail import detailed
+from tileops.introspect.explanation import (
+    Explanation,
+    InterfaceAnswer,
+    explain_request,
+    target_answer,
+)
 from tileops.ops.op import Op
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked beside what a call selects.
+
+    Attributes:
+        why_not: A key whose selection is to be explained.
+        added: Classes to suppose, as ``module:Class``.
+        removed: Keys to suppose away.
+    """
+
+    why_not: str | None = None
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 def ask(
@@ -33,6 +56,7 @@ def ask(
     options: DeviceOptions,
     target: str | None,
     modules: list[str],
+    wishes: Wishes = Wishes(),
 ) -> Explanation:
     """Answer the question of a command line.
 
@@ -44,10 +68,7 @@ def ask(
         op = load_op(row)
         import_modules(modules)
         places = read_places(options)
-        try:
-            tables = op.selection_tables()
-        except DispatchError as error:
-            raise LoadFailure(f"{row.name} cannot be constructed", cause=str(error)) from error
+        tables = tables_supposing(op, list(wishes.added), list(wishes.removed))
         _check_target(op, target)
         given = given_facts(ctx)
         chosen = chosen_interfaces(op, interface)
@@ -58,7 +79,10 @@ def ask(
             facts, missing = complete_facts(op, name, given)
             defaulted = tuple(dict.fromkeys([*defaulted, *missing]))
             spec = op.interfaces[name].request
-            interfaces.append(explain_request(tables[name], spec, facts, places.places))
+            answer = explain_request(tables[name], spec, facts, places.places)
+            asked = wishes.why_not if wishes.why_not in answer.keys else None
+            interfaces.append(detailed(answer, spec, asked))
+        check_key(op.__name__, wishes.why_not, interfaces)
         device = places.places[0].torch_device()
         return Explanation(
             op.__name__,
@@ -67,7 +91,19 @@ def ask(
             places.every_board,
             tuple(interfaces),
             op.registry.failures,
+            supposing_words(list(wishes.added), list(wishes.removed)),
         )
+
+
+def check_key(op: str, key: str | None, interfaces: Sequence[InterfaceAnswer]) -> None:
+    """Reject a key that none of the interfaces asked about has.
+
+    Raises:
+        UsageFailure: There is no such key.
+    """
+    keys = [name for one in interfaces for name in one.keys]
+    if key is not None and key not in keys:
+        raise unknown(f"key of {op}", key, keys)
 
 
 def _check_target(op: type[Op], target: str | None) -> None:

@@ -11,9 +11,11 @@ from tileops.backend import LoadFailure
 from tileops.call_spec import spell
 from tileops.cli._render import without_roots
 from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer
+from tileops.introspect.formula import exact
+from tileops.introspect.why_not import WhyNot
 from tileops.selection import Edge, Verdict
 
-SCHEMA = "tileops.explain/1.0"
+SCHEMA = "tileops.explain/1.1"
 
 
 def explanation_record(answer: Explanation) -> dict[str, Any]:
@@ -31,6 +33,7 @@ def explanation_record(answer: Explanation) -> dict[str, Any]:
             "problem": answer.target.problem,
             "registered": list(answer.target.registered),
         },
+        "supposing": list(answer.supposing),
         "load_failures": [_failure_record(one) for one in answer.load_failures],
         "interfaces": [_interface_record(answer, one) for one in answer.interfaces],
     }
@@ -73,14 +76,15 @@ def _group_record(group: Group) -> dict[str, Any]:
         "outcome": selection.outcome.value,
         "selected": None if selected is None else selected.key,
         "verdicts": [
-            _verdict_record(verdict, reason)
+            _verdict_record(verdict, reason, group)
             for verdict, reason in zip(selection.verdicts, group.reasons, strict=True)
         ],
         "command": selection.command(),
+        "why_not": None if group.why_not is None else _why_not_record(group.why_not),
     }
 
 
-def _verdict_record(verdict: Verdict, reason: str | None) -> dict[str, Any]:
+def _verdict_record(verdict: Verdict, reason: str | None, group: Group) -> dict[str, Any]:
     candidate = verdict.candidate
     location = candidate.location()
     return {
@@ -93,6 +97,35 @@ def _verdict_record(verdict: Verdict, reason: str | None) -> dict[str, Any]:
         "module": candidate.origin.module,
         "general": candidate.implementation.general,
         "edges": [_edge_record(edge) for edge in verdict.edges],
+        "conditions": [
+            {
+                "condition": one.text,
+                "holds": one.holds,
+                "observed": one.observed,
+                "location": str(one.site),
+            }
+            for one in group.conditions.get(verdict.key, ())
+        ],
+    }
+
+
+def _why_not_record(found: WhyNot) -> dict[str, Any]:
+    return {
+        "key": found.key,
+        "selected": found.selected,
+        "unreachable": found.unreachable,
+        "undecided": found.undecided,
+        "changes": [
+            {
+                "facts": {
+                    change.fact: {"old": exact(change.old), "new": exact(change.new)}
+                    for change in one.changes
+                },
+                "board": one.board,
+                "command": one.witness.selection.command(),
+            }
+            for one in found.found
+        ],
     }
 
 

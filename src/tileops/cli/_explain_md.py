@@ -8,9 +8,14 @@ from tileops.cli._explain_text import (
     edges_sentence,
     facts_sentence,
     places_sentence,
+    reproduction,
     target_sentence,
 )
+from tileops.cli._render import plain
+from tileops.cli._why_not_text import why_not_lines
+from tileops.introspect.conditions import Condition
 from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer
+from tileops.introspect.why_not import WhyNot
 from tileops.selection import Verdict
 
 
@@ -25,7 +30,7 @@ def explanation_markdown(answer: Explanation) -> str:
 
 def _interface(answer: Explanation, one: InterfaceAnswer) -> str:
     parts = [f"### `{answer.op}.{one.table.interface}`\n", f"{facts_sentence(answer, one)}\n"]
-    parts += [_group(group) for group in one.groups]
+    parts += [_group(answer, group) for group in one.groups]
     if one.edges:
         rows = [
             f"- `{edge.winner}` > `{edge.loser}`: {edge_reason(edge)}"
@@ -36,14 +41,32 @@ def _interface(answer: Explanation, one: InterfaceAnswer) -> str:
     return "\n".join(parts)
 
 
-def _group(group: Group) -> str:
+def _group(answer: Explanation, group: Group) -> str:
     selected = group.selection.selected
     outcome = f"selected `{selected.key}`" if selected else OUTCOME[group.selection.outcome]
     judged = zip(group.selection.verdicts, group.reasons, strict=True)
     rows = "".join(_row(verdict, reason) for verdict, reason in judged)
     table = f"| key | stage | reason | source |\n| --- | --- | --- | --- |\n{rows}"
-    command = "" if selected else f"\n{_reproduction(group)}\n"
-    return f"On {places_sentence(group)}: {outcome}\n\n{table}{command}"
+    command = "" if selected else f"\n{_reproduction(answer, group)}\n"
+    more = "".join(_conditions(key, found) for key, found in group.conditions.items())
+    asked = "" if group.why_not is None else _why_not(answer, group.why_not)
+    return f"On {places_sentence(group)}: {outcome}\n\n{table}{command}{more}{asked}"
+
+
+def _conditions(key: str, found: tuple[Condition, ...]) -> str:
+    if not found:
+        return ""
+    rows = "".join(
+        f"| {'yes' if one.holds else '**no**'} | `{_escaped(one.text)}` | "
+        f"{_escaped(one.observed)} | `{one.site}` |\n"
+        for one in found
+    )
+    return f"\n| holds | `{key}` asks for | here | line |\n| --- | --- | --- | --- |\n{rows}"
+
+
+def _why_not(answer: Explanation, found: WhyNot) -> str:
+    lines = plain(why_not_lines(answer, found))
+    return f"\n```text\n{lines}```\n"
 
 
 def _row(verdict: Verdict, reason: str | None) -> str:
@@ -53,9 +76,9 @@ def _row(verdict: Verdict, reason: str | None) -> str:
     return f"| {key} | {verdict.stage.value} | {_escaped(text)} | `{location}` |\n"
 
 
-def _reproduction(group: Group) -> str:
-    command = group.selection.command()
-    return group.selection.reproduction() if command is None else f"Reproduce it with: `{command}`"
+def _reproduction(answer: Explanation, group: Group) -> str:
+    said, command, words = reproduction(answer, group.selection).partition(": tileops ")
+    return f"{said}: `tileops {words}`" if command else said
 
 
 def _escaped(text: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from tileops.call_spec import spell
 from tileops.cli._render import Line, Span, columns
+from tileops.cli._why_not_text import condition_lines, why_not_lines
 from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer, TargetAnswer
-from tileops.selection import Candidate, Edge, EdgeKind, Outcome, Stage, Verdict
+from tileops.selection import Candidate, Edge, EdgeKind, Outcome, Selection, Stage, Verdict
 
 _MARK = {
     Stage.SELECTED: ("*", "bold green"),
@@ -89,7 +91,7 @@ def _interface_lines(answer: Explanation, one: InterfaceAnswer) -> Iterator[Line
     yield ((answer.op, "bold"), (f".{one.table.interface}  ", "bold"), (_facts(answer, one), ""))
     for group in one.groups:
         yield ()
-        yield from _group_lines(group)
+        yield from _group_lines(answer, group)
     yield ()
     yield (("candidates", "dim"),)
     yield from columns([_candidate_row(candidate) for candidate in one.table.candidates])
@@ -104,7 +106,15 @@ def _facts(answer: Explanation, one: InterfaceAnswer) -> str:
     return facts_sentence(answer, one) or "no facts"
 
 
-def _group_lines(group: Group) -> Iterator[Line]:
+def reproduction(answer: Explanation, selection: Selection) -> str:
+    """Say how to see a selection again, with what is supposed."""
+    command = selection.command()
+    if command is None or not answer.supposing:
+        return selection.reproduction()
+    return f"Reproduce it with: {command} {shlex.join(answer.supposing)}"
+
+
+def _group_lines(answer: Explanation, group: Group) -> Iterator[Line]:
     selection = group.selection
     selected = selection.selected
     where = (f"on {places_sentence(group)}", "")
@@ -114,9 +124,14 @@ def _group_lines(group: Group) -> Iterator[Line]:
     else:
         yield ((f"{OUTCOME[selection.outcome]}  ", "bold red"), where)
     rows = zip(selection.verdicts, group.reasons, strict=True)
-    yield from columns([_verdict_row(verdict, reason) for verdict, reason in rows])
+    verdicts = columns([_verdict_row(verdict, reason) for verdict, reason in rows])
+    for line, verdict in zip(verdicts, selection.verdicts, strict=True):
+        yield line
+        yield from condition_lines(group.conditions.get(verdict.key, ()))
     if selected is None:
-        yield ((f"  {selection.reproduction()}", "dim"),)
+        yield ((f"  {reproduction(answer, selection)}", "dim"),)
+    if group.why_not is not None:
+        yield from why_not_lines(answer, group.why_not)
 
 
 def _verdict_row(verdict: Verdict, reason: str | None) -> Line:

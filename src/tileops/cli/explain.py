@@ -66,6 +66,20 @@ def explain(
     modules: Annotated[
         list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
     ] = None,
+    why_not: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Say what would have to change for KEY to be selected."),
+    ] = None,
+    expect: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Exit 1 unless KEY is selected.")
+    ] = None,
+    added: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="MODULE:CLASS", help="Suppose a further implementation."),
+    ] = None,
+    removed: Annotated[
+        list[str] | None, typer.Option("--without", metavar="KEY", help="Suppose KEY away.")
+    ] = None,
     form: Annotated[
         Format, typer.Option("--format", help="How to write; text by default.", show_default=False)
     ] = Format.TEXT,
@@ -85,8 +99,11 @@ def explain(
     stated = None if arch is None else read_arch(arch)
     options = DeviceOptions(stated, gpu, device, sm_count, smem_budget)
     require_torch()
-    from tileops.cli._explain import ask, render
+    from tileops.cli._explain import Wishes, ask, check_key, render
 
-    answer = ask(ctx, ctx.meta[ROW], interface, options, target, modules or [])
+    wishes = Wishes(why_not, tuple(added or ()), tuple(removed or ()))
+    answer = ask(ctx, ctx.meta[ROW], interface, options, target, modules or [], wishes)
+    check_key(answer.op, expect, answer.interfaces)
     render(answer, form.value)
-    raise typer.Exit(ANSWERED if answer.answered else NO)
+    met = answer.answered if expect is None else answer.selects(expect)
+    raise typer.Exit(ANSWERED if met else NO)

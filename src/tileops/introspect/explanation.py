@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -14,6 +14,10 @@ from tileops.device import BOARDS, Board
 from tileops.errors import TileopsError
 from tileops.ops.op import Op
 from tileops.selection import Edge, Outcome, Selection, SelectionTable, Verdict, select
+
+if TYPE_CHECKING:
+    from tileops.introspect.conditions import Condition
+    from tileops.introspect.why_not import WhyNot
 
 __all__ = [
     "Explanation",
@@ -61,12 +65,22 @@ class Group:
         reasons: Per verdict, the reason; where only the observed value differs between the
             places, with every value observed.
         assumed_board: The board whose facts stand in for those not stated.
+        conditions: What each key that refuses asks of a call, with its truth here.
+        why_not: What would have to change for the key asked about to be selected.
     """
 
     places: tuple[str, ...]
     selection: Selection
     reasons: tuple[str | None, ...]
     assumed_board: str | None
+    conditions: Mapping[str, tuple[Condition, ...]] = field(default_factory=dict)
+    why_not: WhyNot | None = None
+
+    @property
+    def call(self) -> CallSpec:
+        """The call at the first of the places."""
+        call: Any = self.selection.call
+        return cast(CallSpec, call)
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,11 @@ class InterfaceAnswer:
     table: SelectionTable
     call: CallSpec
     groups: tuple[Group, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the interface, in declaration order."""
+        return tuple(one.key for one in self.table.candidates)
 
     @property
     def edges(self) -> tuple[Edge, ...]:
@@ -126,6 +145,7 @@ class Explanation:
         every_board: Whether no place was named and the answer covers every known board.
         interfaces: One answer per kernel request.
         load_failures: The installed backends that did not load; their kernels take no part.
+        supposing: The options that suppose other keys than the op has.
     """
 
     op: str
@@ -134,6 +154,7 @@ class Explanation:
     every_board: bool
     interfaces: tuple[InterfaceAnswer, ...]
     load_failures: tuple[LoadFailure, ...] = ()
+    supposing: tuple[str, ...] = ()
 
     @property
     def answered(self) -> bool:
@@ -145,6 +166,14 @@ class Explanation:
         if self.every_board:
             return all(one.selected_somewhere for one in self.interfaces)
         return all(one.selected_everywhere for one in self.interfaces)
+
+    def selects(self, key: str) -> bool:
+        """Return whether *key* is selected, wherever some key is where no place was named."""
+        groups = [g for one in self.interfaces if key in one.keys for g in one.groups]
+        found = [g.selection.selected for g in groups]
+        if self.every_board:
+            found = [one for one in found if one is not None]
+        return bool(found) and all(one is not None and one.key == key for one in found)
 
 
 def place_of_board(board: Board) -> Place:

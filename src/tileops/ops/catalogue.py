@@ -10,7 +10,7 @@ from tileops.ops._tables import origin_of
 from tileops.ops.op import Op
 from tileops.selection import IN_TREE
 
-__all__ = ["in_tree_ops", "op_class"]
+__all__ = ["in_tree_ops", "op_class", "ops_in"]
 
 
 def in_tree_ops() -> dict[str, type[Op]]:
@@ -18,6 +18,13 @@ def in_tree_ops() -> dict[str, type[Op]]:
     for module in walk_packages(ops.__path__, f"{ops.__name__}."):
         import_module(module.name)
     found = {one.__name__: one for one in _subclasses(Op) if origin_of(one) == IN_TREE}
+    return dict(sorted(found.items()))
+
+
+def ops_in(module: str) -> dict[str, type[Op]]:
+    """Return the op classes that an imported module or package defines, by name, sorted."""
+    inside = [one for one in _subclasses(Op) if f"{one.__module__}.".startswith(f"{module}.")]
+    found = {one.__name__: one for one in inside}
     return dict(sorted(found.items()))
 
 

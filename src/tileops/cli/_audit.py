@@ -1,0 +1,81 @@
+"""Asking and answering ``tileops audit``, once torch may be loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from tileops.cli._audit_json import SCHEMA, audit_record
+from tileops.cli._audit_text import audit_lines
+from tileops.cli._failure import ANSWERED, INCONCLUSIVE, NO, UsageFailure
+from tileops.cli._imports import stdout_kept_clean
+from tileops.cli._ops import chosen_ops, explored_interfaces
+from tileops.cli._render import emit, write
+from tileops.findings import WRITERS, FindingReport
+from tileops.introspect.audit import (
+    RULES,
+    Audit,
+    accepted_calls,
+    audit_interface,
+    findings_of,
+)
+from tileops.introspect.inventory import (
+    FamilyRecord,
+    InventoryError,
+    read_folder,
+    shipped_folder,
+)
+
+
+def ask(ops: list[str], interface: str | None, modules: list[str], folder: Path | None) -> Audit:
+    """Audit the ops of a command line, or all of them.
+
+    Raises:
+        UsageFailure: There is no such op, interface or inventory.
+        LoadFailure: A module or an op cannot be loaded.
+    """
+    with stdout_kept_clean():
+        accepted = accepted_calls(_inventory(folder))
+        chosen = chosen_ops(ops, modules)
+        return Audit(
+            tuple(
+                audit_interface(one, accepted.get((one.table.op, one.table.interface)))
+                for one in explored_interfaces(chosen.values(), interface)
+            )
+        )
+
+
+def _inventory(folder: Path | None) -> Mapping[str, FamilyRecord]:
+    if folder is None and not shipped_folder().is_dir():
+        return {}
+    try:
+        return read_folder(folder or shipped_folder())
+    except InventoryError as error:
+        raise UsageFailure("the inventory cannot be read", cause=str(error)) from error
+
+
+def code(audit: Audit, strict: bool) -> int:
+    """Return the exit code: findings weigh more than doubts."""
+    if not audit.clean:
+        return NO
+    return INCONCLUSIVE if strict and not audit.conclusive else ANSWERED
+
+
+def render(audit: Audit, form: str) -> None:
+    """Write an audit to stdout."""
+    if form == "text":
+        write(audit_lines(audit))
+    elif form == "json":
+        emit(json.dumps(audit_record(audit), indent=2) + "\n")
+    else:
+        emit(WRITERS[form](_report(audit)))
+
+
+def _report(audit: Audit) -> FindingReport:
+    findings = findings_of(audit, Path.cwd())
+    files = len({one.path for one in findings})
+    return FindingReport.of(
+        SCHEMA, "tileops audit", version("tileops"), files=files, rules=RULES, findings=findings
+    )

@@ -1,0 +1,128 @@
+"""The answer of ``tileops audit`` for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileops.cli._render import Line, columns
+from tileops.introspect.audit import (
+    Ambiguity,
+    Audit,
+    Dead,
+    Doubt,
+    Gap,
+    InterfaceAudit,
+    PlaceAudit,
+    Proof,
+    Raising,
+    Region,
+)
+
+_STYLE = {Proof.PROVED: "green", Proof.REFUTED: "bold red", Proof.NOT_PROVED: "bold yellow"}
+
+
+def audit_lines(audit: Audit) -> Iterator[Line]:
+    """Yield the lines of an audit: per interface the proofs, then what is to mend."""
+    for one in audit.interfaces:
+        yield from _interface(one)
+        yield ()
+    yield ((summary(audit), "bold"),)
+
+
+def summary(audit: Audit) -> str:
+    """Say in one line what came of an audit."""
+    count = len(audit.interfaces)
+    proved = sum(
+        all(place.unambiguous is Proof.PROVED for place in one.places) for one in audit.interfaces
+    )
+    findings = sum(one.findings for one in audit.interfaces)
+    doubts = sum(len(one.doubts) for one in audit.interfaces)
+    said = f"{count} interface{'' if count == 1 else 's'}, {proved} proved unambiguous everywhere"
+    return f"{said}, {findings} finding{'' if findings == 1 else 's'}, {doubts} not proved"
+
+
+def _interface(audit: InterfaceAudit) -> Iterator[Line]:
+    keys = ", ".join(one.key for one in audit.candidates)
+    yield ((f"{audit.op}.{audit.interface}  ", "bold"), (keys, ""))
+    yield (("  over  ", "dim"), (audit.domain.text(), "dim"))
+    yield from columns([_place(audit, one) for one in audit.places])
+    for clash in audit.ambiguities:
+        yield from _ambiguity(clash)
+    for raising in audit.raising:
+        yield from _raising(raising)
+    for gap in audit.gaps:
+        yield from _gap(gap)
+    if audit.more_gaps:
+        yield (("  further calls are unserved", "red"),)
+    for dead in audit.dead:
+        yield _dead(dead)
+    for idle in audit.idle:
+        text = f"{idle.winner.key} over {idle.loser}: no call is served by both"
+        yield (("  idle preference  ", "yellow"), (text, ""))
+    for doubt in audit.doubts:
+        yield _doubt(doubt)
+    for note in audit.assumptions:
+        yield ((f"  assuming that {note}", "dim"),)
+
+
+def _place(audit: InterfaceAudit, place: PlaceAudit) -> Line:
+    if not place.available:
+        proofs: Line = (("no implementation", "dim"), ("", ""))
+    else:
+        proofs = (
+            (f"unambiguous {place.unambiguous.value.upper()}", _STYLE[place.unambiguous]),
+            (_served(audit, place), _STYLE[place.served]),
+        )
+    boards = ", ".join(place.boards) or "no known board"
+    return ((f"  {place.place}", ""), *proofs, (boards, "dim"))
+
+
+def _served(audit: InterfaceAudit, place: PlaceAudit) -> str:
+    gaps = [gap for gap in audit.gaps if place.place in gap.places]
+    if place.served is Proof.REFUTED and gaps and all(one.accepted for one in gaps):
+        return "served where the inventory asks for it"
+    return f"served {place.served.value.upper()}"
+
+
+def _ambiguity(clash: Ambiguity) -> Iterator[Line]:
+    on = ", ".join(clash.places)
+    yield (("  ambiguous  ", "bold red"), (f"{clash.winner.key} and {clash.loser.key} on {on}", ""))
+    for region in clash.regions:
+        yield from _region(region)
+    surely = "surely right: every call of one is one of the other" if clash.narrower else "either"
+    where = clash.winner.location() or "no source"
+    yield ((f"    settle it: {clash.remedy}  ", ""), (f"in {clash.winner.name} ({where})", "dim"))
+    if clash.narrower:
+        yield ((f"    {surely}", "dim"),)
+
+
+def _raising(raising: Raising) -> Iterator[Line]:
+    yield (("  raises  ", "bold red"), (f"{raising.candidate.key}: {raising.problem}", ""))
+    yield from _region(raising.region)
+
+
+def _gap(gap: Gap) -> Iterator[Line]:
+    if gap.accepted is not None:
+        yield (("  unserved, accepted  ", "dim"), (f"{gap.region.text()} ({gap.accepted})", "dim"))
+        return
+    yield (("  unserved  ", "red"), (f"on {', '.join(gap.places)}", ""))
+    yield from _region(gap.region)
+
+
+def _region(region: Region) -> Iterator[Line]:
+    yield ((f"    where {region.text()}", ""),)
+    selection = region.witness.selection
+    yield ((f"    {selection.command() or selection.call.describe()}", "dim"),)
+
+
+def _dead(dead: Dead) -> Line:
+    if not dead.applies:
+        return (("  dead  ", "yellow"), (f"{dead.candidate.key} applies to no possible call", ""))
+    by = ", ".join(dead.blockers)
+    return (("  dead  ", "yellow"), (f"{dead.candidate.key} never wins: blocked by {by}", ""))
+
+
+def _doubt(doubt: Doubt) -> Line:
+    why = "; ".join(map(str, doubt.reasons)) or "the prover gave up"
+    tried = f"no counterexample in {doubt.calls} calls"
+    return (("  NOT PROVED  ", "bold yellow"), (f"{doubt.claim} ({tried}): {why}", ""))

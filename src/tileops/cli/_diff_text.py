@@ -1,0 +1,100 @@
+"""A comparison of inventories for people, as lines and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileops.cli._render import Line
+from tileops.introspect.diff import Change, InterfaceDiff, InventoryDiff, Kind
+from tileops.introspect.formula import render
+
+__all__ = ["diff_lines", "diff_markdown", "outcome_text", "region_text"]
+
+
+def diff_lines(found: InventoryDiff) -> Iterator[Line]:
+    """Yield the lines of a comparison."""
+    if not found.interfaces:
+        yield (("no difference in selection or declarations", ""),)
+    for one in found.interfaces:
+        yield from _interface(one)
+
+
+def _interface(one: InterfaceDiff) -> Iterator[Line]:
+    kind = "" if one.kind is Kind.CHANGED else f"  {one.kind.value}"
+    yield ((f"{one.op}.{one.interface}", "bold"), (kind, "bold yellow"))
+    for text in one.declarations:
+        yield (("  declared  ", "dim"), (text, ""))
+    for change in one.changes:
+        yield from _change(change)
+    if one.more:
+        yield (("  further calls changed likewise", "yellow"),)
+    for text in one.workloads:
+        yield (("  workload  ", "yellow"), (text, ""))
+    for text in one.not_compared:
+        yield (("  NOT COMPARED  ", "bold yellow"), (text, ""))
+    for text in one.undecided:
+        yield (("  NOT PROVED  ", "bold yellow"), (f"that no call changed {text}", ""))
+
+
+def _change(change: Change) -> Iterator[Line]:
+    moved = f"{outcome_text(change.old)} -> {outcome_text(change.new)}"
+    yield (("  changed  ", "bold"), (moved, "bold red" if _is_loss(change) else "bold"))
+    yield ((f"    where {region_text(change)}", ""),)
+    yield ((f"    {change.command}", "dim"),)
+
+
+def _is_loss(change: Change) -> bool:
+    return not change.new.startswith("key:")
+
+
+def outcome_text(outcome: str) -> str:
+    """Return the key, or the outcome where none is selected."""
+    return outcome.removeprefix("key:")
+
+
+def region_text(change: Change) -> str:
+    """Say which calls changed, and what of unmodelled keys is assumed."""
+    stated = [render(one) for one in change.conditions]
+    text = " and ".join(stated) or "every call"
+    if not change.assumed:
+        return text
+    return f"{text} (what {', '.join(change.assumed)} serves is not modelled)"
+
+
+def diff_markdown(found: InventoryDiff) -> str:
+    """Return a comparison for a pull request."""
+    if not found.interfaces:
+        return "No difference in selection or declarations.\n"
+    return "\n".join(_markdown(one) for one in found.interfaces)
+
+
+def _markdown(one: InterfaceDiff) -> str:
+    kind = "" if one.kind is Kind.CHANGED else f" {one.kind.value}"
+    parts = [f"### `{one.op}.{one.interface}`{kind}\n"]
+    if one.declarations:
+        parts.append("".join(f"- {_escaped(text)}\n" for text in one.declarations))
+    if one.changes:
+        rows = [_row(change) for change in one.changes]
+        head = "| from | to | calls | plainest call |\n| --- | --- | --- | --- |\n"
+        parts.append(head + "".join(rows))
+    said = [f"workload {text}" for text in one.workloads]
+    said += [f"**NOT COMPARED** {text}" for text in one.not_compared]
+    said += [f"**NOT PROVED** that no call changed {text}" for text in one.undecided]
+    said += ["further calls changed likewise"] if one.more else []
+    if said:
+        parts.append("".join(f"- {_escaped(text)}\n" for text in said))
+    return "\n".join(parts)
+
+
+def _row(change: Change) -> str:
+    cells = [
+        f"`{outcome_text(change.old)}`",
+        f"`{outcome_text(change.new)}`",
+        _escaped(region_text(change)),
+        f"`{change.command}`",
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,183 @@
+"""Asking and answering ``tileops inventory``, once torch may be loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tileops.cli._audit_text import audit_lines
+from tileops.cli._diff_text import diff_lines
+from tileops.cli._failure import LoadFailure
+from tileops.cli._imports import stdout_kept_clean
+from tileops.cli._ops import chosen_ops, tables_of_op
+from tileops.cli._render import Line, emit, write
+from tileops.cli._table import Table, table_lines, table_markdown
+from tileops.introspect.audit import Audit
+from tileops.introspect.collection import all_tables, families, in_tree_tables
+from tileops.introspect.drift import BrokenOp, Drift, drift, updated
+from tileops.introspect.inventory import (
+    SCHEMA,
+    FamilyRecord,
+    InventoryError,
+    encode,
+    read_folder,
+    shipped_folder,
+)
+from tileops.ops.op import Op
+from tileops.selection import Candidate
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What an inventory is about: the ops, and whether registered keys belong to it."""
+
+    ops: Mapping[str, type[Op]]
+    folder: Path
+    registered: bool
+
+    @classmethod
+    def read(cls, ops: list[str], modules: list[str], folder: Path | None) -> Subject:
+        """Return the subject of a command line.
+
+        Raises:
+            UsageFailure: There is no such op.
+            LoadFailure: A module cannot be imported.
+        """
+        with stdout_kept_clean():
+            return cls(chosen_ops(ops, modules), folder or shipped_folder(), bool(modules))
+
+    @property
+    def tables(self) -> Any:
+        """How the tables of its ops are had: the tree's inventory holds the tree's keys only."""
+        return all_tables if self.registered else in_tree_tables
+
+    def written(self) -> Mapping[str, FamilyRecord]:
+        """Read what is written about the ops.
+
+        Raises:
+            LoadFailure: A file holds no inventory.
+        """
+        if not self.folder.is_dir():
+            return {}
+        try:
+            found = read_folder(self.folder)
+        except InventoryError as error:
+            raise LoadFailure("the inventory cannot be read", cause=str(error)) from error
+        return found
+
+
+def update(subject: Subject) -> tuple[BrokenOp, ...]:
+    """Write the inventory anew; return the ops that could not be written down."""
+    with stdout_kept_clean():
+        found, broken = updated(subject.ops.values(), subject.written(), subject.tables)
+    subject.folder.mkdir(parents=True, exist_ok=True)
+    for name, family in found.items():
+        (subject.folder / f"{name}.json").write_text(encode(family), encoding="utf-8")
+    for stale in set(subject.written()) - set(found):
+        (subject.folder / f"{stale}.json").unlink()
+    return broken
+
+
+def check(subject: Subject) -> Drift:
+    """Compare the ops with the inventory."""
+    with stdout_kept_clean():
+        return drift(subject.ops.values(), subject.written(), subject.tables)
+
+
+def drift_lines(found: Drift) -> Iterator[Line]:
+    """Yield the lines of a comparison of ops with their inventory."""
+    if found.none:
+        yield (("the inventory says what the ops select", "green"),)
+        return
+    yield from broken_lines(found.broken)
+    if found.changes.interfaces:
+        yield (("what the inventory says, and what is now:", "bold"),)
+        yield from diff_lines(found.changes)
+        yield (("tileops inventory --update writes it anew", "dim"),)
+    if found.audits:
+        yield from audit_lines(Audit(found.audits))
+
+
+def broken_lines(broken: tuple[BrokenOp, ...]) -> Iterator[Line]:
+    """Yield a line for every op that cannot be constructed."""
+    for one in broken:
+        yield ((f"{one.op}  ", "bold red"), (one.problem, ""))
+
+
+def write_listing(subject: Subject, form: str) -> None:
+    """Write every op, interface and key to stdout."""
+    if form == "json":
+        with stdout_kept_clean():
+            found = families(subject.ops.values(), {}, subject.tables)
+        record = {
+            "schema": SCHEMA,
+            "tileops": version("tileops"),
+            "families": {name: msgspec.to_builtins(one) for name, one in found.items()},
+        }
+        emit(json.dumps(record, indent=1) + "\n")
+        return
+    with stdout_kept_clean():
+        table = _listing(subject)
+    if form == "md":
+        emit(table_markdown(table))
+    else:
+        write(table_lines(table))
+
+
+_COLUMNS = (
+    "op",
+    "interface",
+    "key",
+    "class",
+    "location",
+    "from",
+    "devices",
+    "archs",
+    "general",
+    "preferred over",
+)
+
+
+def _listing(subject: Subject) -> Table:
+    rows = [
+        _row(op.__name__, interface, one)
+        for op in subject.ops.values()
+        for interface, table in tables_of_op(op).items()
+        for one in table.candidates
+        if subject.registered or one.origin == table.origin
+    ]
+    ops = len(subject.ops)
+    return Table(f"{ops} op{'' if ops == 1 else 's'}, {len(rows)} keys", _COLUMNS, tuple(rows))
+
+
+def _row(op: str, interface: str, one: Candidate) -> tuple[str, ...]:
+    implementation = one.implementation
+    archs = implementation.supported_archs
+    return (
+        op,
+        interface,
+        one.key,
+        one.name,
+        str(one.location() or ""),
+        one.origin.distribution or one.origin.module or "in-tree",
+        ", ".join(sorted(implementation.devices)),
+        "all" if archs is None else ", ".join(map(str, sorted(archs))),
+        "general" if implementation.general else "",
+        ", ".join(sorted(implementation.preferred_over)),
+    )
+
+
+def write_drift(found: Drift) -> None:
+    """Write a comparison to stdout."""
+    write(drift_lines(found))
+
+
+def write_broken(broken: tuple[BrokenOp, ...]) -> None:
+    """Write what could not be written down to stdout."""
+    write(broken_lines(broken))

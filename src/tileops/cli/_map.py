@@ -1,0 +1,82 @@
+"""Asking and answering ``tileops map``, once torch may be loaded."""
+
+from __future__ import annotations
+
+import click
+
+from tileops.cli._failure import UsageFailure
+from tileops.cli._imports import load_op, stdout_kept_clean
+from tileops.cli._index import OpRow
+from tileops.cli._map_csv import line_csv, raster_csv
+from tileops.cli._map_svg import line_svg, page, raster_svg
+from tileops.cli._map_text import line_lines, raster_lines
+from tileops.cli._ops import tables_of_op
+from tileops.cli._places import DeviceOptions, read_places
+from tileops.cli._question import chosen_interfaces, complete_facts, given_facts
+from tileops.cli._render import emit, write
+from tileops.cli._vary import read_axis
+from tileops.introspect.detail import machine_of
+from tileops.introspect.explanation import Place
+from tileops.introspect.selection_map import Raster, SelectionLine, line, raster
+from tileops.introspect.symbolic.exploration import explore
+
+
+def ask(
+    ctx: click.Context,
+    row: OpRow,
+    interface: str | None,
+    options: DeviceOptions,
+    vary: list[str],
+) -> SelectionLine | Raster:
+    """Map one interface of an op over one fact or two.
+
+    Raises:
+        UsageFailure: A name or a value is wrong, or the question is not about one place.
+        LoadFailure: The op cannot be loaded.
+    """
+    with stdout_kept_clean():
+        op = load_op(row)
+        tables = tables_of_op(op)
+        names = chosen_interfaces(op, interface)
+        if len(names) > 1:
+            raise UsageFailure(
+                f"{row.name} has several interfaces",
+                remedy=f"--interface, one of {', '.join(names)}",
+            )
+        spec = op.interfaces[names[0]].request
+        axes = [read_axis(text, spec) for text in vary]
+        given = {**given_facts(ctx), **{axis.fact: axis.low for axis in axes}}
+        facts, _ = complete_facts(op, names[0], given)
+        call = _place(options).call(spec, facts).resolved()
+        explored = explore(tables[names[0]], spec, (machine_of(call),))
+        values = explored.form.values(call)
+        if len(axes) == 1:
+            return line(explored, values, axes[0])
+        return raster(explored, values, axes[0], axes[1])
+
+
+def _place(options: DeviceOptions) -> Place:
+    places = read_places(options)
+    if len(places.places) > 1:
+        raise UsageFailure(
+            "a map is of one device, and none was named", remedy="--gpu h200 or --arch 90"
+        )
+    return places.places[0]
+
+
+def render(found: SelectionLine | Raster, form: str) -> None:
+    """Write a map to stdout."""
+    if isinstance(found, SelectionLine):
+        forms = {"csv": line_csv, "svg": line_svg}
+        if form == "text":
+            write(line_lines(found))
+        else:
+            emit(page(line_svg(found)) if form == "html" else forms[form](found))
+        return
+    if form == "text":
+        write(raster_lines(found))
+    elif form == "csv":
+        emit(raster_csv(found))
+    else:
+        drawing = raster_svg(found)
+        emit(page(drawing) if form == "html" else drawing)

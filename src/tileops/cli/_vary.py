@@ -1,0 +1,32 @@
+"""``--vary n=1..8192``: a fact that a map varies."""
+
+from __future__ import annotations
+
+import re
+
+from tileops.call_spec import CallSpec, facts_declared
+from tileops.cli._failure import UsageFailure, unknown
+from tileops.introspect.selection_map import Axis
+
+_FORM = re.compile(r"([\w-]+)=(-?\d+)\.\.(-?\d+)\Z")
+
+
+def read_axis(text: str, spec: type[CallSpec]) -> Axis:
+    """Return the axis that a word names.
+
+    Raises:
+        UsageFailure: It is no axis, or the call spec has no such integer fact.
+    """
+    match = _FORM.match(text)
+    if match is None:
+        raise UsageFailure(f"--vary takes fact=low..high, got {text!r}", remedy="--vary n=1..8192")
+    name, low, high = match[1].replace("-", "_"), int(match[2]), int(match[3])
+    numbers = {one.name: one for one in facts_declared(spec) if one.kind is int}
+    if name not in numbers:
+        raise unknown("integer fact", name, numbers)
+    if low > high:
+        raise UsageFailure(f"--vary {text}: {low} is above {high}")
+    stated = numbers[name].range
+    if stated is not None and (low not in stated or high not in stated):
+        raise UsageFailure(f"--vary {text}: {name} must be {stated}")
+    return Axis(name, low, high)

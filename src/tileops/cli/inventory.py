@@ -1,0 +1,70 @@
+"""``tileops inventory``: what is there, written down, and whether that still holds."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tileops.cli._facts import complete_op
+from tileops.cli._failure import ANSWERED, NO
+from tileops.cli._imports import require_torch
+from tileops.cli._schemas import write_schema
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+class Format(enum.StrEnum):
+    """The forms of a listing."""
+
+    TABLE = "table"
+    JSON = "json"
+    MD = "md"
+
+
+@app.command()
+def inventory(
+    ops: Annotated[
+        list[str] | None, typer.Argument(help="Ops; all by default.", autocompletion=complete_op)
+    ] = None,
+    update: Annotated[bool, typer.Option("--update", help="Write the files anew.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Fail where the files say something else.")
+    ] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="The folder of the files; the package's own by default.")
+    ] = None,
+    modules: Annotated[
+        list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
+    ] = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="How to list; table by default.", show_default=False)
+    ] = Format.TABLE,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")] = False,
+) -> None:
+    """List every op, interface and key; write them down with --update, compare with --check.
+
+    --check compares meaning, not text: which calls select which key. It fails on any difference,
+    on calls that became ambiguous or unserved, and on an op that declares no interfaces.
+    """
+    if schema:
+        write_schema("inventory")
+        return
+    require_torch()
+    from tileops.cli import _inventory
+
+    subject = _inventory.Subject.read(ops or [], modules or [], folder)
+    failed = False
+    if update:
+        broken = _inventory.update(subject)
+        _inventory.write_broken(broken)
+        failed = bool(broken)
+    if check:
+        found = _inventory.check(subject)
+        _inventory.write_drift(found)
+        failed = failed or not found.none
+    if not (update or check):
+        _inventory.write_listing(subject, form.value)
+    raise typer.Exit(NO if failed else ANSWERED)

@@ -1,0 +1,40 @@
+"""Keys that are never selected, and preferences that never matter."""
+
+from __future__ import annotations
+
+from tileops.introspect.audit._report import Dead, IdlePreference
+from tileops.introspect.formula import negate
+from tileops.introspect.symbolic.exploration import Explored
+
+__all__ = ["dead_keys", "idle_preferences"]
+
+
+def dead_keys(explored: Explored) -> tuple[Dead, ...]:
+    """Return the keys that are proved to be selected by no possible call."""
+    model, prover = explored.model, explored.prover
+    found = []
+    for candidate in explored.table.candidates:
+        key = candidate.key
+        if not prover.find(model.selected(key)).proved_none:
+            continue
+        if prover.find(model.serving[key]).proved_none:
+            found.append(Dead(candidate, applies=False))
+            continue
+        rivals = [one for one in model.keys if key in model.outranks[one]] + [
+            b if a == key else a for a, b in model.unordered() if key in (a, b)
+        ]
+        core = prover.core([negate(model.serving[one]) for one in rivals], model.serving[key])
+        blockers = tuple(rivals[place] for place in core) if core is not None else tuple(rivals)
+        found.append(Dead(candidate, applies=True, blockers=blockers))
+    return tuple(found)
+
+
+def idle_preferences(explored: Explored) -> tuple[IdlePreference, ...]:
+    """Return the stated preferences between keys that are proved never both to apply."""
+    serving = explored.model.serving
+    return tuple(
+        IdlePreference(candidate, loser)
+        for candidate in explored.table.candidates
+        for loser in sorted(candidate.implementation.preferred_over)
+        if explored.prover.find(serving[candidate.key], serving[loser]).proved_none
+    )

@@ -1,0 +1,129 @@
+"""Inventories as files: written in one form, read from a folder or from a revision of git."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from tileops.introspect.inventory._record import SCHEMA, FamilyRecord
+
+__all__ = [
+    "InventoryError",
+    "encode",
+    "read_folder",
+    "read_revision",
+    "shipped_folder",
+    "with_machines",
+]
+
+
+_WIDTH: Final = 100
+
+
+class InventoryError(ValueError):
+    """An inventory cannot be read.
+
+    Attributes:
+        source: The file, folder or revision.
+        problem: What is wrong with it.
+    """
+
+    def __init__(self, source: str, problem: str) -> None:
+        self.source = source
+        self.problem = problem
+        super().__init__(f"{source}: {problem}")
+
+
+def encode(family: FamilyRecord) -> str:
+    """Return the text of a family's file."""
+    return _laid_out(msgspec.to_builtins(family), 0) + "\n"
+
+
+def _laid_out(value: Any, depth: int) -> str:
+    """Write mappings over several lines, but short ones and everything in lists on one."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, (dict, list)) or len(flat) + depth < _WIDTH:
+        return flat
+    margin = "\n" + " " * (depth + 1)
+    if isinstance(value, list):
+        items = [_laid_out(one, depth + 1) for one in value]
+        return f"[{margin}{f',{margin}'.join(items)}{margin[:-1]}]"
+    parts = [f"{json.dumps(name)}: {_laid_out(one, depth + 1)}" for name, one in value.items()]
+    return f"{{{margin}{f',{margin}'.join(parts)}{margin[:-1]}}}"
+
+
+def shipped_folder() -> Path:
+    """Return the folder of the inventory that the package ships."""
+    import tileops
+
+    return Path(next(iter(tileops.__path__))) / "inventory"
+
+
+def read_folder(folder: Path) -> Mapping[str, FamilyRecord]:
+    """Return the families of a folder by name.
+
+    Raises:
+        InventoryError: There is no such folder, or a file holds no inventory.
+    """
+    if not folder.is_dir():
+        raise InventoryError(str(folder), "there is no such folder")
+    return _families((file.name, file.read_bytes()) for file in sorted(folder.glob("*.json")))
+
+
+def read_revision(revision: str, folder: str, repository: Path) -> Mapping[str, FamilyRecord]:
+    """Return the families of a folder as they are in a revision of a git repository.
+
+    Raises:
+        InventoryError: git does not know the revision, or a file holds no inventory.
+    """
+    listed = _git(repository, "ls-tree", "--name-only", f"{revision}:{folder}").decode()
+    names = [name for name in sorted(listed.splitlines()) if name.endswith(".json")]
+    return _families(
+        (f"{revision}:{name}", _git(repository, "show", f"{revision}:{folder}/{name}"))
+        for name in names
+    )
+
+
+def _git(repository: Path, *words: str) -> bytes:
+    try:
+        done = subprocess.run(["git", *words], cwd=repository, capture_output=True, check=True)
+    except FileNotFoundError as error:
+        raise InventoryError(words[-1], "git is not installed") from error
+    except subprocess.CalledProcessError as error:
+        problem = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
+        raise InventoryError(words[-1], problem or "git failed") from error
+    return done.stdout
+
+
+def _families(files: Iterable[tuple[str, bytes]]) -> Mapping[str, FamilyRecord]:
+    found: dict[str, FamilyRecord] = {}
+    for name, content in files:
+        try:
+            family = msgspec.json.decode(content, type=FamilyRecord)
+        except msgspec.MsgspecError as error:
+            raise InventoryError(name, str(error)) from error
+        if family.schema.rpartition(".")[0] != SCHEMA.rpartition(".")[0]:
+            raise InventoryError(name, f"has the schema {family.schema}, expected {SCHEMA}")
+        found[family.family] = with_machines(family)
+    return found
+
+
+def with_machines(family: FamilyRecord) -> FamilyRecord:
+    """Return the family with the machines of every interface stated."""
+    replace = msgspec.structs.replace
+    ops = {
+        name: replace(
+            op,
+            interfaces={
+                key: one if one.machines is not None else replace(one, machines=family.machines)
+                for key, one in op.interfaces.items()
+            },
+        )
+        for name, op in family.ops.items()
+    }
+    return replace(family, ops=ops)

@@ -1,0 +1,35 @@
+"""A call in canonical form as the command that explains it."""
+
+from __future__ import annotations
+
+import shlex
+from fractions import Fraction
+from typing import cast
+
+from tileops.introspect.formula import DEVICE_FACTS, Domain, Values, spell
+
+__all__ = ["explain_command", "fact_options"]
+
+
+def explain_command(op: str, interface: str, domain: Domain, values: Values) -> str:
+    """Return the command that explains a call; nothing is imported to make it."""
+    words = ["tileops", "explain", op, "--interface", interface, *fact_options(domain, values)]
+    return shlex.join(words)
+
+
+def fact_options(domain: Domain, values: Values) -> tuple[str, ...]:
+    """Return every fact of a call as command-line words, as `CallSpec.options` spells them."""
+    words: list[str] = []
+    for one in domain.facts:
+        flag, value = one.name.replace("_", "-"), values[one.name]
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            real = one.kind == "real" and isinstance(value, (int, Fraction))
+            words += [f"--{flag}", str(float(cast(Fraction, value))) if real else spell(value)]
+    if values["device_type"] != "cuda":
+        words += ["--device", str(values["device_type"])]
+    for name in DEVICE_FACTS[1:]:
+        if values[name] is not None:
+            words += [f"--{name.replace('_', '-')}", str(values[name])]
+    return tuple(words)

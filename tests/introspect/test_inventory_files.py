@@ -1,0 +1,277 @@
+"""Inventories hold what the code says, survive being written, and are compared by meaning."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from specified import (
+    GQA,
+    LAYER_NORM,
+    AttentionCall,
+    GemmCall,
+    GQADecodeBs1Kernel,
+    GQADecodeKernel,
+    Kernels,
+    LayerNormKernel,
+    LogarithmGemm,
+    ShortRowsLayerNorm,
+    SkinnyGemm,
+    SplitKGemm,
+    TiledGemm,
+    UndeclaredLongContextKernel,
+    explored,
+)
+
+from tileops.introspect.calls import sample_calls
+from tileops.introspect.collection import families, interface_record
+from tileops.introspect.diff import InterfaceDiff, Kind, compare_interfaces, diff
+from tileops.introspect.formula import evaluate, render
+from tileops.introspect.inventory import (
+    FamilyRecord,
+    InterfaceRecord,
+    InventoryError,
+    encode,
+    model_of,
+    read_folder,
+    read_revision,
+    with_machines,
+)
+from tileops.kernels.interface import KernelInterface
+from tileops.kernels.norm.call_spec import LayerNormCall
+from tileops.ops.catalogue import in_tree_ops
+from tileops.ops.op import Op
+
+
+def record(spec: Any, **kernels: Any) -> InterfaceRecord:
+    """Write an interface down, and read it again."""
+    interface = type("ExampleFwdInterface", (KernelInterface,), {"request": spec})
+    op = type("ExampleFwdOp", (Op,), {"interfaces": {"example": interface}})
+    found = interface_record(op, explored(spec, **kernels), [], {})
+    return msgspec.json.decode(msgspec.json.encode(found), type=InterfaceRecord)
+
+
+class WiderShortRows(ShortRowsLayerNorm):
+    @classmethod
+    def refusal(cls, call: LayerNormCall) -> str | None:
+        return None if call.n <= 512 else "serves rows of at most 512"
+
+
+class SameShortRows(ShortRowsLayerNorm):
+    """The same calls, said another way."""
+
+    @classmethod
+    def refusal(cls, call: LayerNormCall) -> str | None:
+        if not call.n > 256 or call.n + 1 < 2:
+            return None
+        return f"n - 256 must not be positive, got {call.n - 256}"
+
+
+class WithoutSM90(LayerNormKernel):
+    supported_archs = [80, 86, 89]
+
+
+class SpecialDecode(GQADecodeKernel):
+    general = False
+
+
+class GeneralBs1(GQADecodeBs1Kernel):
+    general = True
+
+
+class OtherLogarithm(LogarithmGemm):
+    """The same condition, in code that is not modelled either and is another."""
+
+
+GEMM: Kernels = {"tiled": TiledGemm, "split_k": SplitKGemm}
+
+
+def said(found: InterfaceDiff) -> set[tuple[str, str, str]]:
+    return {(c.old, c.new, " and ".join(map(render, c.conditions))) for c in found.changes}
+
+
+@pytest.mark.parametrize(
+    ("spec", "old", "new", "expected"),
+    [
+        pytest.param(LayerNormCall, LAYER_NORM,
+                     {**LAYER_NORM, "torch_short_rows": WiderShortRows},
+                     {("key:layer_norm", "key:torch_short_rows",
+                       "arch is 80, 86, 89 or 90 and n > 256 and n <= 512"),
+                      ("unserved", "key:torch_short_rows",
+                       "arch is 100 and n > 256 and n <= 512")}, id="widened-refusal"),
+        pytest.param(LayerNormCall, LAYER_NORM, {**LAYER_NORM, "layer_norm": WithoutSM90},
+                     {("key:layer_norm", "unserved", "arch is 90 and n > 256")},
+                     id="dropped-arch"),
+        pytest.param(LayerNormCall, LAYER_NORM, {"layer_norm": LayerNormKernel},
+                     {("key:torch_short_rows", "key:layer_norm",
+                       "n <= 256 and arch is 80, 86, 89 or 90"),
+                      ("key:torch_short_rows", "unserved", "n <= 256 and arch is 100")},
+                     id="removed-key"),
+    ],
+)  # fmt: skip
+def test_changed_calls_are_regions(
+    spec: Any, old: Kernels, new: Kernels, expected: set[tuple[str, str, str]]
+) -> None:
+    """Exactly the calls that changed their outcome are said, by what is true of them."""
+    found = compare_interfaces("Op", "example", record(spec, **old), record(spec, **new))
+
+    assert said(found) == expected
+    assert not found.more
+    assert found.undecided == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "change"),
+    [
+        pytest.param(GQA, {**GQA, "long_context": UndeclaredLongContextKernel},
+                     ("key:long_context", "ambiguous"), id="removed-preference"),
+        pytest.param(GQA, {**GQA, "decode": SpecialDecode, "bs1": GeneralBs1},
+                     ("key:bs1", "key:decode"), id="swapped-general"),
+    ],
+)  # fmt: skip
+def test_changed_declarations_change_calls(
+    old: Kernels, new: Kernels, change: tuple[str, str]
+) -> None:
+    """A preference or a general key that moves is found by what calls then select."""
+    found = compare_interfaces(
+        "Op", "example", record(AttentionCall, **old), record(AttentionCall, **new)
+    )
+
+    assert change in {(one.old, one.new) for one in found.changes}
+    assert found.declarations
+
+
+def test_every_changed_call_is_in_a_region_and_no_other() -> None:
+    """Regions agree, call by call, with what the two versions' code selects."""
+    new = {**GEMM, "skinny": SkinnyGemm}
+    before, after = record(GemmCall, **GEMM), record(GemmCall, **new)
+    found = compare_interfaces("Op", "example", before, after)
+    was = model_of("Op", "example", before).outcomes()
+    now = model_of("Op", "example", after).outcomes()
+
+    for values in sample_calls(explored(GemmCall, **new).model, 2000):
+        old = next(name for name, term in was.items() if evaluate(term, values))
+        new_outcome = next(name for name, term in now.items() if evaluate(term, values))
+        hit = {
+            (one.old, one.new)
+            for one in found.changes
+            if all(evaluate(part, values) for part in one.conditions)
+        }
+        assert hit == ({(old, new_outcome)} if old != new_outcome else set())
+
+
+def test_the_same_meaning_is_no_change() -> None:
+    """A refusal rewritten without changing what it refuses changes no call."""
+    found = compare_interfaces(
+        "Op",
+        "example",
+        record(LayerNormCall, **LAYER_NORM),
+        record(LayerNormCall, **{**LAYER_NORM, "torch_short_rows": SameShortRows}),
+    )
+
+    assert found.changes == ()
+    assert found.undecided == ()
+    assert [one for one in found.declarations if "class" not in one] == []
+
+
+def test_code_that_is_not_modelled_is_compared_by_its_source(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Unchanged unmodelled code changes nothing; changed code is said not to be compared."""
+    kernels = {"tiled": TiledGemm, "log": LogarithmGemm}
+    before = record(GemmCall, **kernels)
+    same = compare_interfaces("Op", "example", before, record(GemmCall, **kernels))
+    assert same.kind is Kind.SAME
+
+    edited = msgspec.structs.replace(
+        before,
+        keys={**before.keys, "log": msgspec.structs.replace(before.keys["log"], source="other")},
+    )
+    found = compare_interfaces("Op", "example", before, edited)
+    assert found.changes == ()
+    assert len(found.not_compared) == 1
+    assert found.not_compared[0].startswith("log: calls math.log2")
+
+
+def test_a_change_beside_unmodelled_code_names_what_it_assumes() -> None:
+    """What a call becomes may hinge on unmodelled code that stayed the same; it is named."""
+    kernels = {"tiled": TiledGemm, "log": LogarithmGemm}
+    found = compare_interfaces(
+        "Op",
+        "example",
+        record(GemmCall, **kernels),
+        record(GemmCall, **kernels, skinny=SkinnyGemm),
+    )
+
+    assert ("log",) in {one.assumed for one in found.changes}
+
+
+def _families() -> dict[str, FamilyRecord]:
+    return dict(families(in_tree_ops().values(), {}))
+
+
+def test_files_survive_being_written(tmp_path: Path) -> None:
+    """What is read is what was written, and writing it again gives the same bytes."""
+    made = _families()
+    for name, family in made.items():
+        (tmp_path / f"{name}.json").write_text(encode(family), encoding="utf-8")
+    read = read_folder(tmp_path)
+
+    assert diff(made, read).interfaces == ()
+    assert {name: encode(with_machines(family)) for name, family in made.items()} == {
+        name: encode(family) for name, family in read.items()
+    }
+    assert set(read) == set(made)
+    norm = read["norm"].ops["LayerNormFwdOp"].interfaces["layer_norm"]
+    assert norm.keys["layer_norm"].archs == [80, 86, 89, 90]
+    assert norm.keys["layer_norm"].file == "tileops/kernels/norm/layer_norm.py"
+    assert norm.machines
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        pytest.param("{", "truncated", id="no-json"),
+        pytest.param('{"family": "norm"}', "missing required field", id="missing-field"),
+        pytest.param('{"schema": "tileops.inventory/2.0", "family": "norm", "machines": [], '
+                     '"ops": {}}', "has the schema tileops.inventory/2.0", id="other-version"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_inventory_is_named(tmp_path: Path, text: str, fragment: str) -> None:
+    """The error names the file and what is wrong with it."""
+    (tmp_path / "norm.json").write_text(text, encoding="utf-8")
+
+    with pytest.raises(InventoryError, match=fragment) as raised:
+        read_folder(tmp_path)
+    assert raised.value.source == "norm.json"
+
+
+def test_a_revision_is_read_from_git(tmp_path: Path) -> None:
+    """An inventory of a commit is read without checking it out; an unknown revision is named."""
+    folder = tmp_path / "inventory"
+    folder.mkdir()
+    made = _families()["norm"]
+    (folder / "norm.json").write_text(encode(made), encoding="utf-8")
+    identity = ("-c", "user.name=Someone", "-c", "user.email=someone@example.com")
+    for words in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "Add"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    (folder / "norm.json").unlink()
+
+    assert read_revision("HEAD", "inventory", tmp_path)["norm"].ops.keys() == made.ops.keys()
+    with pytest.raises(InventoryError, match="HEAD"):
+        read_revision("HEAD~7", "inventory", tmp_path)
+
+
+def test_comparing_needs_no_torch() -> None:
+    """Two inventories are compared without loading torch."""
+    code = (
+        "import sys\n"
+        "from tileops.introspect import diff, inventory\n"
+        "from tileops.introspect import _changes\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
