@@ -141,7 +141,8 @@ def test_the_columns_of_all_candidates_begin_at_the_same_place(cli):
     verdicts = [one for one in result.out.splitlines() if re.match(r"  [*o?x!] ", one)]
     assert {re.search(r"selected|outranked|refused", one).start() for one in verdicts} == {18}
     assert {re.search(r"(by|serves) ", one).start() for one in verdicts if one[2] != "*"} == {29}
-    candidates = [one for one in result.out.splitlines() if "acme_blend.py:" in one]
+    listed = result.out.partition("candidates")[2]
+    candidates = [one for one in listed.splitlines() if "acme_blend.py:" in one]
     assert len(candidates) == 4
     assert len({re.search(r"Blend\w*Kernel", one).start() for one in candidates}) == 1
     assert len({one.index("acme_blend.py:") for one in candidates}) == 1

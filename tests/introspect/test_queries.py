@@ -22,7 +22,7 @@ from tileops.introspect.boundaries import boundaries, outcome_name
 from tileops.introspect.conditions import conditions
 from tileops.introspect.formula import compiled
 from tileops.introspect.graph import Overlap, precedence_graph
-from tileops.introspect.selection_map import Axis, line, raster
+from tileops.introspect.maps import Axis, line, raster
 from tileops.kernels.norm.call_spec import LayerNormCall
 from tileops.selection import select
 

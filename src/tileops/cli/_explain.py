@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import click
 
 from tileops.backend import BUILTIN
+from tileops.call_spec import CallSpec
 from tileops.cli._explain_json import explanation_record
 from tileops.cli._explain_md import explanation_markdown
 from tileops.cli._explain_text import explanation_lines
@@ -24,7 +25,6 @@ from tileops.cli._question import (
 )
 from tileops.cli._render import emit, write
 from tileops.cli._suppositions import supposing_words, tables_supposing
-from tileops.introspect.detail import detailed
 from tileops.introspect.explanation import (
     Explanation,
     InterfaceAnswer,
@@ -32,6 +32,7 @@ from tileops.introspect.explanation import (
     target_answer,
 )
 from tileops.ops.op import Op
+from tileops.selection import Stage
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def ask(
             spec = op.interfaces[name].request
             answer = explain_request(tables[name], spec, facts, places.places)
             asked = wishes.why_not if wishes.why_not in answer.keys else None
-            interfaces.append(detailed(answer, spec, asked))
+            interfaces.append(_with_detail(answer, spec, asked))
         check_key(op.__name__, wishes.why_not, interfaces)
         device = places.places[0].torch_device()
         return Explanation(
@@ -93,6 +94,16 @@ def ask(
             op.registry.failures,
             supposing_words(list(wishes.added), list(wishes.removed)),
         )
+
+
+def _with_detail(answer: InterfaceAnswer, spec: type[CallSpec], key: str | None) -> InterfaceAnswer:
+    """Add what formulas say, loading what makes them only where there is something to say."""
+    refused = any(v.stage is Stage.REFUSED for g in answer.groups for v in g.selection.verdicts)
+    if not refused and key is None:
+        return answer
+    from tileops.introspect.detail import detailed
+
+    return detailed(answer, spec, key)
 
 
 def check_key(op: str, key: str | None, interfaces: Sequence[InterfaceAnswer]) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import math
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tileops.backend import LoadFailure
 from tileops.call_spec import spell
 from tileops.cli._render import without_roots
 from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer
 from tileops.introspect.formula import exact
-from tileops.introspect.why_not import WhyNot
 from tileops.selection import Edge, Verdict
+
+if TYPE_CHECKING:
+    from tileops.introspect.why_not import WhyNot
 
 SCHEMA = "tileops.explain/1.1"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tileops.cli._explain_text import (
     OUTCOME,
     edge_reason,
@@ -13,10 +15,12 @@ from tileops.cli._explain_text import (
 )
 from tileops.cli._render import plain
 from tileops.cli._why_not_text import why_not_lines
-from tileops.introspect.conditions import Condition
 from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer
-from tileops.introspect.why_not import WhyNot
 from tileops.selection import Verdict
+
+if TYPE_CHECKING:
+    from tileops.introspect.conditions import Condition
+    from tileops.introspect.why_not import WhyNot
 
 
 def explanation_markdown(answer: Explanation) -> str:

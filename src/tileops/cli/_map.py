@@ -17,7 +17,7 @@ from tileops.cli._render import emit, write
 from tileops.cli._vary import read_axis
 from tileops.introspect.detail import machine_of
 from tileops.introspect.explanation import Place
-from tileops.introspect.selection_map import Raster, SelectionLine, line, raster
+from tileops.introspect.maps import Raster, SelectionLine, line, raster
 from tileops.introspect.symbolic.exploration import explore
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 
-from tileops.introspect.selection_map import Raster, SelectionLine
+from tileops.introspect.maps import Raster, SelectionLine
 
 __all__ = ["line_csv", "raster_csv"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from tileops.introspect.selection_map import Axis, Raster, SelectionLine
+from tileops.introspect.maps import Axis, Raster, SelectionLine
 
 __all__ = ["line_svg", "page", "raster_svg"]
 

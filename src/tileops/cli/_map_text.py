@@ -6,8 +6,7 @@ import string
 from collections.abc import Iterator, Sequence
 
 from tileops.cli._render import Line, columns
-from tileops.introspect.selection_map import Interval, Raster, SelectionLine
-from tileops.introspect.stripes import Stripes, folded
+from tileops.introspect.maps import Interval, Raster, SelectionLine, Stripes, folded
 
 __all__ = ["line_lines", "raster_lines"]
 

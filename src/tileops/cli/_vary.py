@@ -6,7 +6,7 @@ import re
 
 from tileops.call_spec import CallSpec, facts_declared
 from tileops.cli._failure import UsageFailure, unknown
-from tileops.introspect.selection_map import Axis
+from tileops.introspect.maps import Axis
 
 _FORM = re.compile(r"([\w-]+)=(-?\d+)\.\.(-?\d+)\Z")
 

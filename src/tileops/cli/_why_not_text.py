@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tileops.cli._render import Line, columns
-from tileops.introspect.conditions import Condition
 from tileops.introspect.explanation import Explanation
 from tileops.introspect.formula import DEVICE_FACTS, spell
-from tileops.introspect.why_not import Counterfactual, WhyNot
+
+if TYPE_CHECKING:
+    from tileops.introspect.conditions import Condition
+    from tileops.introspect.why_not import Counterfactual, WhyNot
 
 __all__ = ["condition_lines", "why_not_lines"]
 

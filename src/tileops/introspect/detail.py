@@ -28,9 +28,6 @@ def detailed(
         key: The key asked about; one of the interface's.
     """
     calls = [group.call for group in answer.groups]
-    refused = any(v.stage is Stage.REFUSED for g in answer.groups for v in g.selection.verdicts)
-    if not refused and key is None:
-        return answer
     machines = tuple(machine_of(call) for call in calls if call.device_type is not None)
     explored = explore(answer.table, spec, machines)
     return replace(answer, groups=tuple(_detailed(explored, one, key) for one in answer.groups))

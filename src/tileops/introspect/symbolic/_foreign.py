@@ -48,7 +48,7 @@ ENVIRONMENT: Final = frozenset(
 _NATURAL: Final = frozenset(
     {
         *(abs, all, any, callable, delattr, divmod, getattr, hasattr, hash, isinstance),
-        *(issubclass, iter, len, max, min, next, pow, print, setattr, sorted, sum),
+        *(issubclass, iter, len, max, min, next, pow, setattr, sorted, sum),
         *(math.ceil, math.floor, math.trunc, math.prod, copy.copy, copy.deepcopy),
     }
 )
@@ -203,5 +203,7 @@ _HANDLERS: Final[dict[Any, Callable[..., Any]]] = {
     operator.contains: _contains,
     operator.is_: lambda shadow, a, b: shadow.same(a, b),
     operator.is_not: lambda shadow, a, b: not shadow.same(a, b),
+    # What a refusal prints would be printed once for every path.
+    print: lambda shadow, *values, **keywords: None,
     **dict.fromkeys((builtins.eval, builtins.exec, locals, globals, vars, id), _unseen),
 }

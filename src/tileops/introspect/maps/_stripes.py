@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tileops.introspect.selection_map import Interval
+from tileops.introspect.maps._line import Interval
 
 __all__ = ["Stripes", "folded"]
 
