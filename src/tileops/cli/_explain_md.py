@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tileops.cli._explain_text import (
-    NOTHING,
     OUTCOME,
     call_sentence,
     edge_reason,
     edges_sentence,
     facts_sentence,
+    nothing_sentence,
     places_sentence,
     reproduction,
     target_sentence,
@@ -30,8 +30,9 @@ def explanation_markdown(answer: Explanation) -> str:
     parts = [f"Target: {_escaped(target_sentence(answer.op, answer.target))}\n"]
     if answer.call is not None:
         parts.append(f"Call: `{call_sentence(answer.call)}`\n")
-    if answer.runs_nothing:
-        parts.append(f"{NOTHING.capitalize()}.\n")
+    nothing = nothing_sentence(answer)
+    if nothing is not None:
+        parts.append(f"{nothing.capitalize()}.\n")
     elif answer.every_board:
         parts.append("No GPU here and none named: every known board.\n")
     parts += [_interface(answer, one) for one in answer.interfaces]

@@ -33,16 +33,15 @@ OUTCOME = {
 }
 """A sentence for every outcome that selects nothing."""
 
-NOTHING = "nothing runs: every tensor that the call writes is empty"
-
 
 def explanation_lines(answer: Explanation) -> Iterator[Line]:
     """Yield the lines of an explanation."""
     yield (("target   ", "dim"), (target_sentence(answer.op, answer.target), ""))
     if answer.call is not None:
         yield (("call     ", "dim"), (call_sentence(answer.call), ""))
-    if answer.runs_nothing:
-        yield ((NOTHING, "green"),)
+    nothing = nothing_sentence(answer)
+    if nothing is not None:
+        yield ((nothing, "green"),)
         return
     if answer.every_board:
         yield (("devices  ", "dim"), ("no GPU here and none named: every known board", ""))
@@ -81,6 +80,13 @@ def tensor_text(spec: TensorSpec) -> str:
     """Describe a tensor as the command line takes it."""
     text = f"{spell(spec.dtype)}{list(spec.shape)}"
     return text if spec.stride is None else f"{text}@({', '.join(map(str, spec.stride))})"
+
+
+def nothing_sentence(answer: Explanation) -> str | None:
+    """Say why no interface is asked, where none is."""
+    if answer.runs_nothing:
+        return "nothing runs: every tensor that the call writes is empty"
+    return None if answer.interfaces else "this call asks for no kernel"
 
 
 def facts_sentence(answer: Explanation, one: InterfaceAnswer) -> str:
