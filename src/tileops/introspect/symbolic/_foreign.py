@@ -135,7 +135,9 @@ def _int(shadow: Shadow, value: Any = 0, *base: Any) -> Any:
 
 def _float(shadow: Shadow, value: Any = 0.0) -> Any:
     if type(value) is SymbolicNumber:
-        return value if value.is_real else SymbolicNumber(shadow.run, value.term, True)
+        if not value.is_real:
+            shadow.run.assume("every int is taken as an exact float")
+        return SymbolicNumber(shadow.run, value.term, True)
     if isinstance(value, SymbolicText):
         shadow.run.give_up("reads a number from a text made of a symbolic number")
     return float(value)
@@ -200,6 +202,9 @@ _HANDLERS: Final[dict[Any, Callable[..., Any]]] = {
     functools.reduce: _reduced,
     dataclasses.replace: _replace,
     math.fabs: _fabs,
+    # Symbolic values are immutable and copy as themselves.
+    copy.copy: lambda shadow, value: copy.copy(value),
+    copy.deepcopy: lambda shadow, value, memo=None: copy.deepcopy(value, memo),
     operator.contains: _contains,
     operator.is_: lambda shadow, a, b: shadow.same(a, b),
     operator.is_not: lambda shadow, a, b: not shadow.same(a, b),
