@@ -10,7 +10,14 @@ class LintError(TileopsError, ValueError):
 
 
 class LintPathError(LintError):
-    """A path to lint does not exist."""
+    """A path to lint does not exist.
+
+    Cause:
+        The path is misspelt, or relative to another folder.
+
+    Remedy:
+        Pass a path that exists.
+    """
 
     template = "{path} is to be linted, but there is no such file or folder"
 
@@ -18,7 +25,14 @@ class LintPathError(LintError):
 
 
 class UnknownRuleError(LintError):
-    """A rule is selected, ignored or asked about that does not exist."""
+    """A rule is selected, ignored or asked about that does not exist.
+
+    Cause:
+        ``--select``, ``--ignore``, the configuration or a comment names it.
+
+    Remedy:
+        Use an id that ``tileops rule`` lists.
+    """
 
     template = "{where} names the rule {rule!r}, which does not exist; {hint}"
 
@@ -28,7 +42,14 @@ class UnknownRuleError(LintError):
 
 
 class LintConfigurationError(LintError):
-    """The table ``[tool.tileops.lint]`` of ``pyproject.toml`` cannot be understood."""
+    """The table ``[tool.tileops.lint]`` of ``pyproject.toml`` cannot be understood.
+
+    Cause:
+        The table has an unknown name, or a value of another type.
+
+    Remedy:
+        Correct what the message names in ``pyproject.toml``.
+    """
 
     template = "{file}: [tool.tileops.lint] {problem}"
 

@@ -13,7 +13,14 @@ from tileops.introspect.trace._record import SCHEMA, CallRecord, Calls, Header, 
 
 
 class TraceError(TileopsError, ValueError):
-    """A recording cannot be read."""
+    """A recording cannot be read.
+
+    Cause:
+        The path is wrong, the file is no recording, or another version wrote it.
+
+    Remedy:
+        Pass the name that was given when it was recorded, or record again.
+    """
 
     template = "{path}: {problem}"
 
