@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from typer.core import TyperArgument, TyperCommand
 
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.cli._imports import imported_row
 from tileops.cli._index import FactRow, OpRow, in_tree_index
+from tileops.cli._plain_command import PlainCommand
 from tileops.cli._values import FactType
 from tileops.device import BOARDS
 
@@ -20,7 +20,7 @@ ROW = "tileops.op"
 OP_HELP = "The class name of an op, such as LayerNormFwdOp."
 
 
-class FactsCommand(TyperCommand):
+class FactsCommand(PlainCommand):
     """A command whose first argument names an op and whose further options are its facts."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -40,16 +40,6 @@ class FactsCommand(TyperCommand):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             raise self._no_such_option(error, row) from None
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """State the help of OP, which typer loses since click's arguments have one of their own."""
-        for one in self.params:
-            if isinstance(one, TyperArgument) and one.name == "op":
-                one.help = OP_HELP
-        super().format_help(ctx, formatter)
-
-    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write nothing: typer writes the arguments together with the options."""
 
     def _op_name(self, ctx: click.Context, args: list[str]) -> str | None:
         """Return the first argument that is no option and no option's value."""
