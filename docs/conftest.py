@@ -101,6 +101,8 @@ def environment() -> dict[str, str]:
     """Return the environment of a reader without a GPU, with this source tree installed."""
     hidden = ("NO_COLOR", "FORCE_COLOR")
     return {
+        # What an installed tileops tells pytest by its entry point.
+        "PYTEST_PLUGINS": "tileops.testing.plugin",
         **{name: value for name, value in os.environ.items() if name not in hidden},
         "PYTHONPATH": str(Path(tileops.__file__).parents[1]),
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]),

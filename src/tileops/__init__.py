@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tileops.introspect import trace
+    from tileops.introspect.fallback import warn_on_fallback
     from tileops.ops.norm.ada_layer_norm import AdaLayerNormFwdOp
     from tileops.ops.norm.ada_layer_norm_zero import AdaLayerNormZeroFwdOp
     from tileops.ops.norm.fused_add_layer_norm import FusedAddLayerNormFwdOp
@@ -25,6 +26,7 @@ _HOMES: dict[str, str] = {
     "FusedAddRMSNormFwdOp": "tileops.ops.norm.fused_add_rms_norm",
     "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
     "RMSNormFwdOp": "tileops.ops.norm.rms_norm",
+    "warn_on_fallback": "tileops.introspect.fallback",
 }
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "RMSNormFwdOp",
     "__version__",
     "trace",
+    "warn_on_fallback",
 ]
 
 

@@ -6,11 +6,27 @@ import torch
 from tileops.device import BOARDS
 from tileops.errors import OpNotAvailableError, UnservedCallError
 from tileops.kernels.norm.call_spec import LayerNormCall
+from tileops.ops.norm.ada_layer_norm import AdaLayerNormFwdOp
+from tileops.ops.norm.ada_layer_norm_zero import AdaLayerNormZeroFwdOp
+from tileops.ops.norm.fused_add_layer_norm import FusedAddLayerNormFwdOp
+from tileops.ops.norm.fused_add_rms_norm import FusedAddRMSNormFwdOp
 from tileops.ops.norm.layer_norm import LayerNormFwdOp
+from tileops.ops.norm.rms_norm import RMSNormFwdOp
+from tileops.testing import assert_selects
 
 _LAYER_NORM_ARCHS = "supports arch 80, 86, 89, 90"
 
+ROW_NORMS = [
+    pytest.param(LayerNormFwdOp, "layer_norm", id="layer-norm"),
+    pytest.param(RMSNormFwdOp, "rms_norm", id="rms-norm"),
+    pytest.param(FusedAddLayerNormFwdOp, "fused_add_layer_norm", id="fused-add-layer-norm"),
+    pytest.param(FusedAddRMSNormFwdOp, "fused_add_rms_norm", id="fused-add-rms-norm"),
+    pytest.param(AdaLayerNormFwdOp, "ada_layer_norm", id="ada-layer-norm"),
+    pytest.param(AdaLayerNormZeroFwdOp, "ada_layer_norm_zero", id="ada-layer-norm-zero"),
+]
 
+
+@pytest.mark.parametrize(("op", "name"), ROW_NORMS)
 @pytest.mark.parametrize(
     ("arch", "served"),
     [
@@ -31,14 +47,16 @@ _LAYER_NORM_ARCHS = "supports arch 80, 86, 89, 90"
         pytest.param(2**31 - 1, id="n-max"),
     ],
 )
-def test_layer_norm_by_architecture(arch, served, n):
+def test_row_norms_by_architecture(op, name, arch, served, n):
     """The one implementation serves every width on exactly the architectures it states."""
-    op, call = LayerNormFwdOp(n), LayerNormCall(arch=arch, n=n)
-    if served:
-        assert op.key_for("layer_norm", call) == "layer_norm"
-    else:
-        with pytest.raises(UnservedCallError, match=f"layer_norm: {_LAYER_NORM_ARCHS}, got {arch}"):
-            op.key_for("layer_norm", call)
+    assert_selects(op, name, LayerNormCall(arch=arch, n=n), name if served else None)
+
+
+@pytest.mark.parametrize("arch", [75, 87, 100])
+def test_layer_norm_says_which_architectures_it_supports(arch):
+    """The error of an architecture that is not among them names them all."""
+    with pytest.raises(UnservedCallError, match=f"layer_norm: {_LAYER_NORM_ARCHS}, got {arch}"):
+        LayerNormFwdOp(8).key_for("layer_norm", LayerNormCall(arch=arch, n=8))
 
 
 BY_BOARD = {
@@ -65,8 +83,8 @@ def test_layer_norm_by_board(board):
         n=4096,
         dtype=torch.bfloat16,
     )
-    selection = LayerNormFwdOp(4096).explain("layer_norm", call)
-    assert (selection.selected is not None) is BY_BOARD[board.name]
+    key = "layer_norm" if BY_BOARD[board.name] else None
+    assert_selects(LayerNormFwdOp, "layer_norm", call, key)
 
 
 @pytest.mark.parametrize(
@@ -76,14 +94,14 @@ def test_layer_norm_by_board(board):
 def test_layer_norm_refuses_no_dtype_and_no_eps(dtype, eps):
     """Neither dtype nor epsilon takes part in the choice."""
     call = LayerNormCall(arch=90, n=4096, eps=eps, dtype=dtype)
-    assert LayerNormFwdOp(4096, eps).key_for("layer_norm", call) == "layer_norm"
+    assert_selects(LayerNormFwdOp(4096, eps), "layer_norm", call, "layer_norm")
 
 
 @pytest.mark.parametrize("smem_budget", [1, 48 * 1024, 227 * 1024])
 def test_layer_norm_needs_no_shared_memory_budget(smem_budget):
     """The widest row is served whatever a block can hold."""
     call = LayerNormCall(arch=90, sm_count=1, smem_budget=smem_budget, n=2**31 - 1)
-    assert LayerNormFwdOp(2**31 - 1).key_for("layer_norm", call) == "layer_norm"
+    assert_selects(LayerNormFwdOp(2**31 - 1), "layer_norm", call, "layer_norm")
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta", "xpu:0"])

@@ -1,74 +1,66 @@
-"""The answers of ``tileops trace``."""
+"""The answers of ``tileops trace summary`` and ``show``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from tileops.cli._failure import LoadFailure, UsageFailure
-from tileops.cli._imports import import_modules, stdout_kept_clean
-from tileops.cli._render import write
+from tileops.call_spec import spell
+from tileops.cli._failure import UsageFailure
+from tileops.cli._render import emit, write
 from tileops.cli._table import Table, table_html, table_lines, table_markdown
 from tileops.introspect.trace import (
+    CallRecord,
     OpSummary,
     Recording,
-    Replay,
     TraceError,
     read_recording,
     summarise,
 )
-from tileops.introspect.trace import replay as replay_recording
 
 SUMMARY_SCHEMA = "tileops.trace-summary/1.0"
-REPLAY_SCHEMA = "tileops.trace-replay/1.0"
+RECORDS_SCHEMA = "tileops.trace-records/1.0"
+
+NOT_REPRODUCIBLE = "cannot be reproduced from a shell"
 
 
 def write_summary(file: Path, form: str) -> None:
     """Write the summary of a recording."""
-    recording = _read(file)
+    recording = read(file)
     summaries = summarise(recording)
     if form == "json":
-        _write_json(SUMMARY_SCHEMA, ops=[msgspec.to_builtins(one) for one in summaries])
+        ops = [msgspec.to_builtins(one) for one in summaries]
+        write_json(SUMMARY_SCHEMA, processes=_processes(recording), ops=ops)
     else:
-        _write_tables([table for one in summaries for table in summary_tables(one)], form)
+        tables = [table for one in summaries for table in _summary_tables(one)]
+        write_tables([*tables, _processes_table(recording)], form)
 
 
 def write_records(file: Path, form: str) -> None:
     """Write every record of a recording."""
-    recording = _read(file)
+    recording = read(file)
     if form == "json":
-        _write_json(
-            "tileops.trace-records/1.0",
-            records=[
-                {**msgspec.to_builtins(one.record), "calls": one.calls, "pid": one.pid}
-                for one in recording.calls
-            ],
-        )
+        records = [
+            {**_without_kind(one.record), "served_by": one.record.served_by, "pid": one.pid}
+            for one in recording.calls
+        ]
+        write_json(RECORDS_SCHEMA, processes=_processes(recording), records=records)
     else:
-        _write_tables([_records_table(recording)], form)
+        write_tables([_records_table(recording), _processes_table(recording)], form)
 
 
-def write_replay(file: Path, modules: list[str], form: str) -> bool:
-    """Write what would change, and return whether anything would."""
-    recording = _read(file)
-    with stdout_kept_clean():
-        import_modules([*modules, *_modules_of(recording)])
-        from tileops.ops.catalogue import op_class
+def read(file: Path) -> Recording:
+    """Read a recording, telling of the files that were cut off.
 
-        answer = replay_recording(recording, op_class)
-    if form == "json":
-        _write_json(REPLAY_SCHEMA, **_replay_record(answer))
-    else:
-        _write_tables([_replay_table(answer)], form)
-    return bool(answer.changes)
-
-
-def _read(file: Path) -> Recording:
+    Raises:
+        UsageFailure: There is none, or this version cannot read it.
+    """
     try:
         recording = read_recording(file)
     except TraceError as error:
@@ -80,121 +72,99 @@ def _read(file: Path) -> Recording:
     return recording
 
 
-def _modules_of(recording: Recording) -> list[str]:
-    """Return the modules of the recorded ops; a script's own ops cannot be imported."""
-    modules = {one.record.module for one in recording.calls}
-    if "__main__" in modules:
-        raise LoadFailure(
-            "the recording holds ops that a script defines, which cannot be imported",
-            remedy="move them to a module and record again",
+def write_json(schema: str, **members: Any) -> None:
+    """Write an answer for programs."""
+    answer = {"schema": schema, "tileops": version("tileops"), **members}
+    emit(json.dumps(answer, indent=2, allow_nan=False) + "\n")
+
+
+def write_tables(tables: Sequence[Table], form: str) -> None:
+    """Write an answer for people."""
+    if form == "md":
+        emit("\n".join(table_markdown(one) for one in tables))
+    elif form == "html":
+        emit(table_html("tileops trace", tables))
+    else:
+        write(line for one in tables for line in table_lines(one))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def request_of(record: CallRecord) -> str:
+    """Name the interface that a record asked, or the op."""
+    return record.op if record.interface is None else f"{record.op}.{record.interface}"
+
+
+def _without_kind(record: CallRecord) -> dict[str, Any]:
+    return {name: value for name, value in msgspec.to_builtins(record).items() if name != "kind"}
+
+
+def _processes(recording: Recording) -> list[dict[str, Any]]:
+    return [
+        {"pid": one.pid, "argv": one.argv, "tileops": one.tileops, "torch": one.torch}
+        for one in recording.headers
+    ]
+
+
+def _processes_table(recording: Recording) -> Table:
+    rows = tuple(
+        (str(one.pid), one.tileops, one.torch, " ".join(one.argv)) for one in recording.headers
+    )
+    return Table("recorded processes", ("pid", "tileops", "torch", "command"), rows)
+
+
+def _summary_tables(summary: OpSummary) -> list[Table]:
+    """Return the tables of one op: what served it, and what would have."""
+    calls = counted(summary.calls, "call")
+    title = f"{summary.op}: {calls}, {summary.seconds:.3f} s finding kernels"
+    keys = tuple(
+        (
+            row.interface or "",
+            f"{row.served_by} (general)" if row.general else row.served_by,
+            str(row.calls),
+            f"{row.share:.1%}",
+            str(row.kinds),
         )
-    return sorted(modules)
-
-
-def summary_tables(summary: OpSummary) -> list[Table]:
-    """Return the tables of one op: what served it, and what refused."""
-    served = Table(
-        f"{summary.op}: {summary.calls} calls",
-        ("interface", "served by", "calls", "share", "kinds"),
-        tuple(
-            (
-                row.interface,
-                f"{row.key} (general)" if row.general else row.key,
-                str(row.calls),
-                f"{row.share:.1%}",
-                str(row.specialisations),
-            )
-            for row in summary.keys
-        ),
+        for row in summary.keys
     )
-    refused = Table(
-        f"{summary.op}: keys that would not serve",
-        ("interface", "key", "stage", "calls", "served by", "reason", "explain"),
-        tuple(
-            (
-                row.interface,
-                row.key,
-                row.stage,
-                str(row.calls),
-                row.served_by,
-                row.reason,
-                row.command or "cannot be reproduced from a shell",
-            )
-            for row in summary.refusals
-        ),
+    refusals = tuple(
+        (
+            row.interface,
+            row.key,
+            str(row.calls),
+            row.served_by,
+            row.place,
+            f"{row.stage}: {row.reason}",
+            row.command or NOT_REPRODUCIBLE,
+        )
+        for row in summary.refusals
     )
-    return [served, refused] if summary.refusals else [served]
+    errors = tuple((str(row.calls), row.place, row.error) for row in summary.errors)
+    missed = ("interface", "key", "calls", "served by", "first call at", "reason", "explain")
+    tables = [
+        Table(title, ("interface", "served by", "calls", "share", "kinds"), keys),
+        Table(f"{summary.op}: first choices that did not serve", missed, refusals),
+        Table(f"{summary.op}: calls that failed", ("calls", "first call at", "error"), errors),
+    ]
+    return [table for table in tables if table.rows]
 
 
 def _records_table(recording: Recording) -> Table:
-    rows = []
-    for call in recording.calls:
-        record = call.record
-        facts = ", ".join(f"{name} {value}" for name, value in record.facts.items())
-        outcome = f"target {record.target}" if record.target else record.selected or record.outcome
-        rows.append(
-            (
-                str(call.pid),
-                str(call.calls),
-                f"{record.op}.{record.interface or ''}",
-                str(outcome),
-                facts,
-                record.device or "",
-                f"{record.seconds:.3f} s",
-                record.place,
-            )
-        )
-    names = ("pid", "calls", "request", "served by", "facts", "device", "build", "called at")
-    return Table("records", names, tuple(rows))
-
-
-def _replay_table(answer: Replay) -> Table:
+    names = ("pid", "calls", "request", "served by", "facts", "device", "build", "first call at")
     rows = tuple(
         (
-            str(one.call.calls),
-            f"{one.call.record.op}.{one.call.record.interface or ''}",
-            one.before,
-            one.now,
-            one.problem or (one.selection.command() if one.selection else None) or "",
+            str(one.pid),
+            str(one.calls),
+            request_of(one.record),
+            one.record.served_by,
+            ", ".join(f"{name} {spell(value)}" for name, value in one.record.facts.items()),
+            one.record.device or "",
+            f"{one.record.seconds:.3f} s",
+            "several" if one.record.collapsed else one.record.place,
         )
-        for one in answer.changes
+        for one in recording.calls
     )
-    title = f"{answer.decided} records decided again, {len(rows)} changed"
-    if answer.skipped:
-        title += f", {answer.skipped} served by targets skipped"
-    return Table(title, ("calls", "request", "before", "now", "explain"), rows)
-
-
-def _replay_record(answer: Replay) -> dict[str, Any]:
-    return {
-        "decided": answer.decided,
-        "skipped": answer.skipped,
-        "changes": [
-            {
-                "op": one.call.record.op,
-                "interface": one.call.record.interface,
-                "facts": one.call.record.facts,
-                "device_facts": one.call.record.device_facts,
-                "calls": one.call.calls,
-                "before": one.before,
-                "now": one.now,
-                "problem": one.problem,
-                "command": one.selection.command() if one.selection else None,
-            }
-            for one in answer.changes
-        ],
-    }
-
-
-def _write_json(schema: str, **members: Any) -> None:
-    click.echo(json.dumps({"schema": schema, **members}, indent=2))
-
-
-def _write_tables(tables: Sequence[Table], form: str) -> None:
-    if form == "md":
-        click.echo("\n".join(table_markdown(one) for one in tables), nl=False)
-    elif form == "html":
-        click.echo(table_html("tileops trace", tables), nl=False)
-    else:
-        for one in tables:
-            write(table_lines(one))
+    return Table(counted(len(rows), "record"), names, rows)

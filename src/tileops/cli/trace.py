@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._schemas import write_schema
 
 app = typer.Typer(
     add_completion=False,
@@ -29,10 +30,16 @@ class Format(enum.StrEnum):
     HTML = "html"
 
 
-File = Annotated[Path, typer.Argument(help="The recording, as it was named when it was made.")]
+File = Annotated[
+    Path | None,
+    typer.Argument(
+        help="The recording, as it was named when it was made.", show_default=False, metavar="FILE"
+    ),
+]
 Form = Annotated[
     Format, typer.Option("--format", help="How to write; text by default.", show_default=False)
 ]
+Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")]
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -44,41 +51,62 @@ def run(
 ) -> None:
     """Run CMD and record every selection: tileops trace run -- python train.py.
 
-    The exit code is that of the command.
+    CMD takes the place of this command, so signals reach it and the exit code is its own. What
+    was recorded under the name before is removed first.
     """
-    environment = {**os.environ, "TILEOPS_TRACE": str(output.absolute())}
-    try:
-        os.execvpe(command[0], command, environment)
-    except OSError as error:
-        raise UsageFailure(f"cannot run {command[0]}", cause=error.strerror) from error
+    from tileops.cli._trace_run import run_recorded
+
+    run_recorded(command, output, dict(os.environ))
 
 
 @app.command()
-def summary(file: File, form: Form = Format.TEXT) -> None:
+def summary(file: File = None, form: Form = Format.TEXT, schema: Schema = False) -> None:
     """Summarise a recording per op: keys, calls, shares, and the first choices that refused."""
+    if schema:
+        write_schema("trace-summary")
+        return
     from tileops.cli._trace import write_summary
 
-    write_summary(file, form.value)
+    write_summary(_given(file, "summary"), form.value)
 
 
 @app.command()
-def show(file: File, form: Form = Format.TEXT) -> None:
+def show(file: File = None, form: Form = Format.TEXT, schema: Schema = False) -> None:
     """List every record of a recording."""
+    if schema:
+        write_schema("trace-records")
+        return
     from tileops.cli._trace import write_records
 
-    write_records(file, form.value)
+    write_records(_given(file, "show"), form.value)
 
 
 @app.command()
 def replay(
-    file: File,
+    file: File = None,
     modules: Annotated[
-        list[str] | None, typer.Option("--import", help="Import a module first.")
+        list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
     ] = None,
     form: Form = Format.TEXT,
+    schema: Schema = False,
 ) -> None:
-    """Decide every recorded call again with the code at hand; exit 1 when one would change."""
-    from tileops.cli._trace import write_replay
+    """Decide every recorded call again with the code at hand; exit 1 when one would change.
 
-    changed = write_replay(file, modules or [], form.value)
+    The modules that the recorded ops and kernels came from are imported. Those of a script are
+    not, since that would run it: --import names a module that defines them.
+    """
+    if schema:
+        write_schema("trace-replay")
+        return
+    from tileops.cli._trace_replay import write_replay
+
+    changed = write_replay(_given(file, "replay"), modules or [], form.value)
     raise typer.Exit(NO if changed else ANSWERED)
+
+
+def _given(file: Path | None, command: str) -> Path:
+    if file is None:
+        raise UsageFailure(
+            f"trace {command} needs a FILE", remedy="tileops trace run -o FILE -- CMD makes one"
+        )
+    return file

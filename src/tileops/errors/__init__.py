@@ -53,6 +53,11 @@ from tileops.errors._manifest import (
     ExpressionError,
     ManifestError,
 )
+from tileops.errors._observation import (
+    RecordedFactError,
+    TraceError,
+    WarnSettingError,
+)
 from tileops.errors._root import (
     DispatchError,
     TileopsError,
@@ -128,6 +133,7 @@ __all__ = [
     "PreferenceCycleError",
     "PreferenceError",
     "ProgramCompileError",
+    "RecordedFactError",
     "RefinementError",
     "ResultCountError",
     "ResultDeviceError",
@@ -144,6 +150,7 @@ __all__ = [
     "TargetWithoutBuilderError",
     "TileopsError",
     "TooManyInputsError",
+    "TraceError",
     "UndeclaredInterfacesError",
     "UnexpectedInputError",
     "UnkeyableFactError",
@@ -152,4 +159,5 @@ __all__ = [
     "UnknownKernelInterfaceError",
     "UnknownTargetError",
     "UnservedCallError",
+    "WarnSettingError",
 ]

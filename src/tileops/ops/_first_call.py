@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from tileops.errors import ForwardOnlyError, MissingSignatureError
-from tileops.ops._observers import Cell, Specialisation, counted, notify, observed
+from tileops.ops._observed import serve_observed
 from tileops.ops._plan import Run, empty_run, returned, with_copies, with_outputs
 from tileops.ops._signature import BoundCall, check_results
 from tileops.tensor_spec import TensorSpec
@@ -41,37 +40,16 @@ def first_call(
         raise MissingSignatureError(op=type(op).__name__)
     call = op.checks.check(inputs, buffers, execution)
     if call.empty:
-        nothing = empty_run(call, op.serving.check_named)
+        built = empty_run(call, op.serving.check_named)
+        nothing, _ = serve_observed(op, None, inputs, lambda: (built, ""), empty=True)
         return nothing(*inputs, **buffers), nothing
     with op.serving.fixed(call.device, bool(op.kernel_types)) as choice:
-        run, source = _observed(op, call, choice.target, inputs)
+        target = choice.target
+        run, source = serve_observed(op, target, inputs, lambda: _serve(op, call, target, inputs))
         run = with_copies(call, run, inputs)
         results = run(*inputs, **buffers, **execution)
         outputs = check_results(call, results, inputs, buffers, source=source)
     return returned(outputs), with_outputs(call, run, results)
-
-
-def _observed(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:
-    """Find what serves a call, telling observers of it where there are any."""
-    if not observed():
-        return _serve(op, call, target, inputs)
-    begin = time.perf_counter()
-    error: Exception | None = None
-    cell = Cell()
-    try:
-        run, source = _serve(op, call, target, inputs)
-        return counted(run, cell), source
-    except Exception as raised:
-        error = raised
-        raise
-    finally:
-        seconds = time.perf_counter() - begin
-        requests = () if target is not None else op.requests(*inputs)
-        selections = tuple(op.explain(interface, spec) for interface, spec in requests)
-        kind = type(op)
-        notify(
-            Specialisation(kind.__name__, kind.__module__, target, selections, seconds, error, cell)
-        )
 
 
 def _serve(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:

@@ -28,9 +28,15 @@ def ops_in(module: str) -> dict[str, type[Op]]:
     return dict(sorted(found.items()))
 
 
-def op_class(name: str) -> type[Op] | None:
-    """Return the op class with this name among the modules imported so far, or None."""
-    return next((one for one in _subclasses(Op) if one.__name__ == name), None)
+def op_class(name: str, module: str | None = None) -> type[Op] | None:
+    """Return the op class with this name among the modules imported so far, or None.
+
+    Args:
+        name: The class's name.
+        module: The module whose class it is, where several have the name.
+    """
+    named = [one for one in _subclasses(Op) if one.__name__ == name]
+    return next((one for one in named if one.__module__ == module), next(iter(named), None))
 
 
 def _subclasses(kind: type[Op]) -> list[type[Op]]:

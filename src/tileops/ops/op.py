@@ -16,7 +16,7 @@ from tileops.kernels.kernel import Kernel
 from tileops.manifest import Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
 from tileops.ops._first_call import first_call
-from tileops.ops._observers import join
+from tileops.ops._observers import join, tell
 from tileops.ops._plan import Plan, Run, fingerprint
 from tileops.ops._recognise import Recognise, nothing, recogniser
 from tileops.ops._serving import Serving
@@ -114,7 +114,7 @@ class Op:
             UnknownInterfaceError: The op has no such interface.
             CallSpecTypeError: *call* is no call spec of the interface.
         """
-        return select(self._table(interface, call), call.resolved())
+        return tell(select(self._table(interface, call), call.resolved()))
 
     def key_for(self, interface: str, call: CallSpec) -> str:
         """Return the key that serves *call*; stated device facts are welcome.
@@ -146,7 +146,7 @@ class Op:
         call = call.resolved()
         kernel = self._entries.find(interface, call)
         if kernel is None:
-            selection = select(table, call)
+            selection = tell(select(table, call))
             selection.winner()
             kernel = self._build(selection, call)
         return kernel
@@ -233,11 +233,13 @@ class Op:
         if buffers:
             buffers = {name: one for name, one in buffers.items() if one is not None}
         key = fingerprint(inputs, buffers, execution)
-        plan = None if key is None else self._plans.get(key)
+        plans = self._plans
+        plan = None if key is None else plans.get(key)
         if plan is None:
             result, run = first_call(self, inputs, buffers, execution)
             if key is not None:
-                self._plans[key] = Plan(run)
+                # Where plans were forgotten meanwhile, this one is forgotten with them.
+                plans[key] = Plan(run)
             return result
         plan.found += 1
         # A shape that comes once or twice is not worth what a recogniser costs to make.
@@ -245,4 +247,6 @@ class Op:
             if plan.recognise is None:
                 plan.recognise = recogniser(inputs)
             self._recent = (plan.recognise, plan.run)
+            if self._plans is not plans:
+                self._recent = (nothing, _unreachable)
         return plan.run(*inputs, **buffers, **execution)

@@ -11,6 +11,7 @@ from tileops import LayerNormFwdOp
 from tileops.backend import BUILTIN, load_failures, registered_targets
 from tileops.errors import OpNotAvailableError
 from tileops.kernels.norm.call_spec import LayerNormCall
+from tileops.testing import assert_selects, selection_cases
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
@@ -58,18 +59,18 @@ def test_the_added_implementation_without_affine_parameters(given):
     check(LayerNormFwdOp(8)(x, weight, bias), x, 8, weight, bias)
 
 
-@pytest.mark.parametrize("n", [1, 255, 256])
-def test_selection_of_short_rows(n):
-    """Rows up to the boundary select the added key."""
-    key = LayerNormFwdOp(n).key_for("layer_norm", LayerNormCall(n=n, device="cpu"))
-    assert key == "acme_layer_norm_short_rows"
+@selection_cases(LayerNormFwdOp)
+def test_selection_beside_every_boundary(case):
+    """On a CPU, rows of up to 256 elements select the added key, and longer ones none."""
+    assert case.call.device_type == "cpu"
+    key = "acme_layer_norm_short_rows" if case.call.n <= 256 else None
+    assert_selects(case.op, case.interface, case.call, key)
 
 
 @pytest.mark.parametrize("n", [1, 256, 257])
 def test_calls_on_a_gpu_are_not_taken_over(n):
     """On CUDA the in-tree implementation is selected as before."""
-    key = LayerNormFwdOp(n).key_for("layer_norm", LayerNormCall(n=n, arch=90))
-    assert key == "layer_norm"
+    assert_selects(LayerNormFwdOp, "layer_norm", LayerNormCall(n=n, arch=90), "layer_norm")
 
 
 def test_longer_rows_are_refused_with_the_reason():

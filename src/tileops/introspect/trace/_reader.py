@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from tileops.errors import TileopsError
-from tileops.introspect.trace._record import SCHEMA, CallRecord, Calls, Header, LineRecord
-
-
-class TraceError(TileopsError, ValueError):
-    """A recording cannot be read.
-
-    Cause:
-        The path is wrong, the file is no recording, or another version wrote it.
-
-    Remedy:
-        Pass the name that was given when it was recorded, or record again.
-    """
-
-    template = "{path}: {problem}"
+from tileops.errors import TraceError
+from tileops.introspect.trace._record import SCHEMA, CallRecord, Header
 
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A record with the number of its calls and the process that made them."""
+    """A record and the process that made its calls."""
 
     record: CallRecord
-    calls: int
     pid: int
+
+    @property
+    def calls(self) -> int:
+        """The number of its calls."""
+        return self.record.calls
 
 
 @dataclass(frozen=True)
@@ -55,65 +47,66 @@ def read_recording(path: str | Path) -> Recording:
     Raises:
         TraceError: There is no such file, or a file is no recording this version reads.
     """
-    files = _files(Path(path))
     headers: list[Header] = []
     calls: list[RecordedCall] = []
     truncated = []
-    for file in files:
-        header, records, counts, whole = _read_file(file)
-        headers.append(header)
-        calls += [RecordedCall(one, counts.get(one.id, 0), header.pid) for one in records]
+    for file in recorded_files(Path(path)):
+        header, records, whole = _read_file(file)
         if not whole:
             truncated.append(file.name)
+        if header is not None:
+            headers.append(header)
+            calls += [RecordedCall(one, header.pid) for one in records]
+    if not headers:
+        raise TraceError(path=path, problem=_nothing(Path(path), truncated))
     return Recording(tuple(headers), tuple(calls), tuple(truncated))
 
 
-def _files(path: Path) -> list[Path]:
+def recorded_files(path: Path) -> list[Path]:
+    """Return the file *path* if there is one, then the files of processes, by process."""
     suffix = path.suffix or ".jsonl"
-    found = sorted(
-        one
-        for one in path.parent.glob(f"{path.stem}.*{suffix}")
-        if one.name[len(path.stem) + 1 : -len(suffix)].isdigit()
-    )
-    if path.is_file():
-        found.insert(0, path)
-    if not found:
-        raise TraceError(
-            path=path, problem=f"there is no recording; {path.stem}.PID{suffix} was looked for too"
-        )
-    return found
+    name = re.compile(rf"{re.escape(path.stem)}\.(\d+)(?:\.(\d+))?{re.escape(suffix)}")
+    there = list(path.parent.iterdir()) if path.parent.is_dir() else []
+    named = [(match, one) for one in there if (match := name.fullmatch(one.name))]
+    named.sort(key=lambda pair: (int(pair[0][1]), int(pair[0][2] or 0)))
+    return [path] * path.is_file() + [one for _, one in named]
 
 
-def _read_file(file: Path) -> tuple[Header, list[CallRecord], dict[int, int], bool]:
+def _nothing(path: Path, truncated: list[str]) -> str:
+    if truncated:
+        return "the process ended before it recorded anything"
+    return f"there is no recording; {path.stem}.PID{path.suffix or '.jsonl'} was looked for too"
+
+
+def _read_file(file: Path) -> tuple[Header | None, list[CallRecord], bool]:
+    """Return header, records and whether the file ends with a whole line."""
     header: Header | None = None
     records: list[CallRecord] = []
-    counts: dict[int, int] = {}
-    whole = True
-    for line, last in _lines(file):
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise TraceError(path=file.name, problem=f"cannot be read: {error.strerror}") from error
+    # A process that is killed while it writes leaves a part of its last line.
+    body, end, rest = content.rpartition(b"\n")
+    for number, line in _lines(body):
         try:
-            record = _DECODER.decode(line)
+            kind = _KIND.decode(line).kind
+            if kind == "header":
+                header = _checked(file, _HEADER.decode(line))
+            elif kind == "call" and header is not None:
+                records.append(_CALL.decode(line))
         except msgspec.MsgspecError as error:
-            # A process that is killed while it writes leaves a part of its last line.
-            if last and header is not None:
-                whole = False
-                continue
-            raise TraceError(path=file.name, problem=f"is no recording: {error}") from error
-        if isinstance(record, Header):
-            header = _checked(file, record)
-        elif isinstance(record, Calls):
-            counts[record.id] = record.calls
-        else:
-            records.append(record)
-    if header is None:
-        raise TraceError(path=file.name, problem="is no recording: it has no header")
-    return header, records, counts, whole
+            problem = f"is no recording: line {number}: {error}"
+            raise TraceError(path=file.name, problem=problem) from error
+        if header is None:
+            raise TraceError(path=file.name, problem="is no recording: it has no header")
+    return header, records, bool(end) and not rest
 
 
-def _lines(file: Path) -> Iterator[tuple[bytes, bool]]:
-    lines = file.read_bytes().split(b"\n")
-    filled = [line for line in lines if line]
-    for place, line in enumerate(filled):
-        yield line, place == len(filled) - 1
+def _lines(body: bytes) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(body.split(b"\n"), start=1):
+        if line:
+            yield number, line
 
 
 def _checked(file: Path, header: Header) -> Header:
@@ -124,4 +117,11 @@ def _checked(file: Path, header: Header) -> Header:
     return header
 
 
-_DECODER: msgspec.json.Decoder[LineRecord] = msgspec.json.Decoder(LineRecord)
+class _Kind(msgspec.Struct):
+    kind: str
+
+
+# A later minor version may add kinds of lines; they are skipped.
+_KIND = msgspec.json.Decoder(_Kind)
+_HEADER = msgspec.json.Decoder(Header)
+_CALL = msgspec.json.Decoder(CallRecord)

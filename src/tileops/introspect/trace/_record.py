@@ -28,24 +28,36 @@ class Header(msgspec.Struct, frozen=True, tag="header", tag_field="kind"):
 
 
 class Loser(msgspec.Struct, frozen=True):
-    """A key that was not selected: how far it came, and why no further."""
+    """A key that was not selected.
+
+    Attributes:
+        key: The key.
+        stage: How far it came.
+        reason: Why it came no further.
+        general: Whether it is the general implementation.
+        preferred: Whether it would have served the call, had it applied: it outranks the
+            selected key, or no key was selected.
+    """
 
     key: str
     stage: str
     reason: str | None
     general: bool = False
+    preferred: bool = False
 
 
-class CallRecord(msgspec.Struct, frozen=True, tag="call", tag_field="kind"):
-    """One kernel request of one specialisation.
+class CallRecord(msgspec.Struct, frozen=True, kw_only=True, tag="call", tag_field="kind"):
+    """One kernel request of one specialisation, or a call that makes no request.
 
     Attributes:
-        id: Unique in the file; the counts name it.
+        calls: The number of such calls.
         op: The op's class name.
         module: The module of the op's class.
-        target: The target that serves it; then there is no request.
-        place: The line of the program that made the call.
-        seconds: How long finding or building the kernel took.
+        place: The line of the program that made the first of the calls.
+        position: Which of the call's kernel requests this is.
+        seconds: How long finding or building the kernels of the first call took.
+        target: The target that serves the op; then there is no request.
+        empty: Whether the call writes no element; then there is no request either.
         interface: The interface asked.
         request: The call spec type.
         facts: The facts of the call.
@@ -56,15 +68,20 @@ class CallRecord(msgspec.Struct, frozen=True, tag="call", tag_field="kind"):
         general: Whether it is the general implementation.
         losers: The other keys.
         error: What the call raised.
-        command: The command that explains it.
+        imports: The modules that another process must import to have the keys.
+        command: The command that explains it; None when no other process can have the keys.
+        collapsed: Whether it stands for all calls with this outcome that differ in what is left
+            out here, once a recording has as many records as it may.
     """
 
-    id: int
+    calls: int = 0
     op: str
     module: str
-    target: str | None
-    place: str
-    seconds: float
+    place: str = ""
+    position: int = 0
+    seconds: float = 0.0
+    target: str | None = None
+    empty: bool = False
     interface: str | None = None
     request: str | None = None
     facts: dict[str, Any] = {}
@@ -75,14 +92,39 @@ class CallRecord(msgspec.Struct, frozen=True, tag="call", tag_field="kind"):
     general: bool = False
     losers: list[Loser] = []
     error: str | None = None
+    imports: list[str] = []
     command: str | None = None
+    collapsed: bool = False
+
+    @property
+    def decided(self) -> str | None:
+        """What selection came to: the selected key, else the outcome; None without a request."""
+        return self.selected or self.outcome
+
+    @property
+    def served_by(self) -> str:
+        """What served the call, in words."""
+        if self.target is not None:
+            return f"target {self.target}"
+        if self.empty:
+            return "no kernel (empty)"
+        return self.decided or ("no kernel (failed)" if self.error else "other ops")
 
 
-class Calls(msgspec.Struct, frozen=True, tag="calls", tag_field="kind"):
-    """The number of calls of a record up to now; the last such line counts."""
+def collapsed(record: CallRecord) -> CallRecord:
+    """Return what a record says without what tells calls of one outcome apart."""
+    return CallRecord(
+        op=record.op,
+        module=record.module,
+        position=record.position,
+        target=record.target,
+        empty=record.empty,
+        interface=record.interface,
+        outcome=record.outcome,
+        selected=record.selected,
+        general=record.general,
+        collapsed=True,
+    )
 
-    id: int
-    calls: int
 
-
-LineRecord = Header | CallRecord | Calls
+LineRecord = Header | CallRecord

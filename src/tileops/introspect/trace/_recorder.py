@@ -3,135 +3,222 @@
 from __future__ import annotations
 
 import atexit
-import dataclasses
 import os
-import sys
 import threading
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from hashlib import blake2b
+from multiprocessing import util as processes
 from pathlib import Path
-from typing import IO, Any
 
 import msgspec
-import torch
 
-from tileops.introspect.fact_values import encode_facts
-from tileops.introspect.trace._record import SCHEMA, CallRecord, Calls, Header, LineRecord, Loser
+from tileops.errors import TraceError
+from tileops.introspect.caller import caller
+from tileops.introspect.trace._decisions import records_of
+from tileops.introspect.trace._file import TraceFile
+from tileops.introspect.trace._record import CallRecord, collapsed
 from tileops.ops._observers import Cell, Specialisation, forget_all_plans, subscribe
-from tileops.selection import Selection, Stage
 
 FLUSH_SECONDS = 0.5
+"""How old a counter in a file may be."""
 
+FLUSH_SHARE = 50
+"""Flushing takes at most one part in so many of the time, however many counters there are."""
 
-def file_of(path: Path, pid: int) -> Path:
-    """Return the file of one process: ``trace.jsonl`` of process 7 is ``trace.7.jsonl``."""
-    return path.with_name(f"{path.stem}.{pid}{path.suffix or '.jsonl'}")
+LIMIT = 50_000
+"""Records of one process; further ones are collapsed."""
 
 
 class Recorder:
     """Writes one file per process, complete up to the last half second even when it is killed.
 
     Args:
-        path: The name that the files derive theirs from; see `file_of`.
+        path: The name that the files derive theirs from: process 7 writes ``trace.jsonl`` to
+            ``trace.7.jsonl``.
+        limit: The number of records after which further ones are collapsed to one per outcome.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self._lock = threading.RLock()
-        self._encoder = msgspec.json.Encoder()
-        self._stopped = threading.Event()
+    def __init__(self, path: str | os.PathLike[str], limit: int = LIMIT) -> None:
+        # A program may change its directory before it forks.
+        self.path = Path(path).absolute()
+        self._limit = limit
         self._end: Callable[[], None] = lambda: None
-        self._open()
+        self._finalizer: processes.Finalize | None = None
+        self._recording = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lock = threading.RLock()
+        self._stopped = threading.Event()
+        self._file: TraceFile | None = None
+        self._places: list[int] = []
+        self._written: list[int] = []
+        self._known: dict[bytes, int] = {}
+        self._cells: dict[tuple[int, ...], Cell] = {}
 
     def start(self) -> None:
-        """Begin to record; a forked child records into a file of its own."""
+        """Begin to record; a forked child records into a file of its own.
+
+        Raises:
+            TraceError: The file cannot be written.
+        """
+        try:
+            self._open()
+        except OSError as error:
+            raise TraceError(
+                path=self.path, problem=f"cannot be written: {error.strerror}"
+            ) from error
+        self._recording = True
         self._end = subscribe(self._specialised)
-        os.register_at_fork(after_in_child=self._after_fork)
+        _recorders.add(self)
         atexit.register(self.stop)
+        processes.register_after_fork(self, Recorder._stop_with_process)
+        self._stop_with_process()
 
     def stop(self) -> None:
         """Write the last counts and end the recording."""
-        if self._stopped.is_set():
-            return
+        with self._lock:
+            if not self._recording:
+                return
+            self._recording = False
         self._end()
         self._stopped.set()
-        with self._lock:
-            self._write_counts()
-            self._file.close()
+        _recorders.discard(self)
         atexit.unregister(self.stop)
+        if self._finalizer is not None:
+            self._finalizer.cancel()
+        with self._lock:
+            file, self._file = self._file, None
+            if file is None:
+                return
+            try:
+                self._flush(file)
+                file.close()
+            except OSError as error:
+                self._give_up(error)
 
-    def _open(self) -> None:
-        self._cells: list[list[Cell]] = []
-        self._written: list[int] = []
-        self._known: dict[bytes, int] = {}
-        path = file_of(self.path, os.getpid())
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: IO[bytes] = path.open("wb")
-        self._write(
-            Header(SCHEMA, os.getpid(), list(sys.argv), _version("tileops"), str(torch.__version__))
-        )
-        threading.Thread(target=self._flush_forever, name="tileops-trace", daemon=True).start()
+    def _stop_with_process(self) -> None:
+        # The children of multiprocessing leave without running what atexit knows.
+        self._finalizer = processes.Finalize(None, self.stop, exitpriority=-100)
 
-    def _after_fork(self) -> None:
-        if self._stopped.is_set():
-            return
-        # The parent's thread may hold the lock at the fork, and its thread does not exist here.
-        self._lock = threading.RLock()
-        self._open()
-        # Plans made before the fork count into the parent's records.
-        forget_all_plans()
+    def _open(self) -> TraceFile:
+        self._file = file = TraceFile(self.path)
+        threading.Thread(
+            target=self._flush_forever, args=(file,), name="tileops-trace", daemon=True
+        ).start()
+        return file
 
-    def _specialised(self, event: Specialisation) -> None:
+    def after_fork(self) -> None:
+        """Begin anew in a child; its file is made when it first calls an op."""
+        if self._file is not None:
+            self._file.close()
+        # Another thread of the parent may hold the lock, and what it holds is the parent's.
+        self._begin()
+
+    def _specialised(self, event: Specialisation) -> Cell | None:
+        place = str(caller())
+        try:
+            with self._lock:
+                if not self._recording:
+                    return None
+                file = self._file or self._open()
+                ids = dict.fromkeys(self._id_of(file, one) for one in records_of(event, place))
+                cell = self._cells.setdefault(tuple(ids), Cell())
+        except OSError as error:
+            self._give_up(error)
+            return None
         if event.error is not None:
             # A call that fails has no plan that would count it.
-            event.cell.calls += 1
-        place = calling_place()
-        with self._lock:
-            if not self._stopped.is_set():
-                for record in _records(event, place):
-                    self._add(record, event.cell)
+            cell.calls += 1
+            return None
+        return cell
 
-    def _add(self, record: CallRecord, cell: Cell) -> None:
-        """Write a record, or let an equal one count the calls too.
+    def _id_of(self, file: TraceFile, record: CallRecord) -> int:
+        """Return the number of a record, writing it unless there is an equal one.
 
         Calls of one kind of kernel request can differ in what the request does not hold, such as
         the number of rows; they are one record.
         """
-        key = self._encoder.encode(msgspec.structs.replace(record, seconds=0.0))
-        known = self._known.setdefault(key, len(self._cells))
-        if known < len(self._cells):
-            self._cells[known].append(cell)
-            return
-        self._cells.append([cell])
-        self._written.append(-1)
-        self._write(msgspec.structs.replace(record, id=known))
+        key = _digest(record)
+        known = self._known.get(key)
+        if known is None and len(self._known) >= self._limit:
+            record = collapsed(record)
+            key = _digest(record)
+            known = self._known.get(key)
+        if known is None:
+            self._places.append(file.add(record))
+            self._written.append(0)
+            known = self._known[key] = len(self._known)
+        return known
 
-    def _flush_forever(self) -> None:
-        process = os.getpid()
-        while not self._stopped.wait(FLUSH_SECONDS):
-            with self._lock:
-                if self._stopped.is_set() or os.getpid() != process:
-                    return
-                self._write_counts()
+    def _flush_forever(self, file: TraceFile) -> None:
+        pause = FLUSH_SECONDS
+        stopped = self._stopped
+        while not stopped.wait(pause):
+            begin = time.perf_counter()
+            try:
+                with self._lock:
+                    if stopped.is_set():
+                        return
+                    self._flush(file)
+            except OSError as error:
+                self._give_up(error)
+                return
+            pause = max(FLUSH_SECONDS, FLUSH_SHARE * (time.perf_counter() - begin))
 
-    def _write_counts(self) -> None:
-        for identity, cells in enumerate(self._cells):
-            calls = sum(cell.calls for cell in cells)
-            if calls != self._written[identity]:
-                self._write(Calls(identity, calls), flush=False)
-                self._written[identity] = calls
-        self._file.flush()
+    def _flush(self, file: TraceFile) -> None:
+        totals = [0] * len(self._places)
+        for ids, cell in list(self._cells.items()):
+            for one in ids:
+                totals[one] += cell.calls
+        for one, calls in enumerate(totals):
+            if calls != self._written[one]:
+                file.count(self._places[one], calls)
+                self._written[one] = calls
 
-    def _write(self, record: LineRecord, *, flush: bool = True) -> None:
-        self._file.write(self._encoder.encode(record) + b"\n")
-        if flush:
-            self._file.flush()
+    def _give_up(self, error: OSError) -> None:
+        """End the recording, not the program, when a disk is full or gone."""
+        self._recording = False
+        self._stopped.set()
+        self._end()
+        _recorders.discard(self)
+        warnings.warn(
+            f"tileops stopped recording into {self.path}: {error}", RuntimeWarning, stacklevel=2
+        )
+
+
+def _digest(record: CallRecord) -> bytes:
+    same = msgspec.structs.replace(record, seconds=0.0)
+    return blake2b(msgspec.json.encode(same), digest_size=16).digest()
+
+
+_recorders: set[Recorder] = set()
+
+
+def _after_fork() -> None:
+    for recorder in list(_recorders):
+        recorder.after_fork()
+    if _recorders:
+        # Plans made before the fork count for the parent.
+        forget_all_plans()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextmanager
 def record(path: str | os.PathLike[str]) -> Iterator[Recorder]:
-    """Record what the block selects into *path*, one file per process.
+    """Record what the block selects, in every thread and in every process forked inside.
+
+    Args:
+        path: The name of the recording; each process writes a file of its own, ``trace.7.jsonl``
+            for ``trace.jsonl``. Files that are there stay and are part of the recording.
+
+    Raises:
+        TraceError: The file cannot be written.
 
     Example:
         >>> with tileops.trace.record("trace.jsonl"):
@@ -147,63 +234,7 @@ def record(path: str | os.PathLike[str]) -> Iterator[Recorder]:
 
 def start(path: str) -> None:
     """Record the whole program into *path*; the environment variable TILEOPS_TRACE calls it."""
-    Recorder(path).start()
-
-
-def calling_place() -> str:
-    """Return the file and line outside tileops and torch that the call came from."""
-    inside = (
-        os.path.dirname(sys.modules["tileops"].__file__ or ""),
-        os.path.dirname(torch.__file__),
-    )
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
-        frame = frame.f_back
-    name = frame.f_code.co_filename
-    below = os.path.relpath(name) if os.path.isabs(name) else name
-    return f"{name if below.startswith('..') else below}:{frame.f_lineno}"
-
-
-def _records(event: Specialisation, place: str) -> Iterator[CallRecord]:
-    """Yield a record per kernel request, or one record without a request."""
-    error = None if event.error is None else f"{type(event.error).__name__}: {event.error}"
-    common: dict[str, Any] = {
-        "op": event.op,
-        "module": event.module,
-        "target": event.target,
-        "place": place,
-        "seconds": round(event.seconds, 6),
-        "error": error,
-    }
-    if not event.selections:
-        yield CallRecord(id=0, **common)
-    for selection in event.selections:
-        yield CallRecord(id=0, **common, **_decision(selection))
-
-
-def _decision(selection: Selection) -> dict[str, Any]:
-    call: Any = selection.call
-    selected = selection.selected
-    return {
-        "interface": selection.table.interface,
-        "request": type(call).__name__,
-        "facts": encode_facts(call),
-        "device": None if call.device is None else str(call.device),
-        "device_facts": dataclasses.asdict(call.device_facts()),
-        "outcome": selection.outcome.value,
-        "selected": None if selected is None else selected.key,
-        "general": selected is not None and selected.candidate.implementation.general,
-        "losers": [
-            Loser(v.key, v.stage.value, v.reason, v.candidate.implementation.general)
-            for v in selection.verdicts
-            if v.stage is not Stage.SELECTED
-        ],
-        "command": selection.command(),
-    }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
+    recorder = Recorder(path)
+    # Programs started from here may run in another directory.
+    os.environ["TILEOPS_TRACE"] = str(recorder.path)
+    recorder.start()

@@ -1,4 +1,4 @@
-"""What a recording says per op: which keys ran how often, and which refused what."""
+"""What a recording says per op: which keys ran how often, and which first choices did not."""
 
 from __future__ import annotations
 
@@ -6,30 +6,42 @@ from collections import Counter
 from dataclasses import dataclass
 
 from tileops.introspect.trace._reader import RecordedCall, Recording
+from tileops.introspect.trace._record import CallRecord, Loser
 
 
 @dataclass(frozen=True)
 class KeyRow:
-    """How often a key, a target or an error was the outcome of an op's calls."""
+    """How often a key, a target or nothing served an op's calls.
 
-    interface: str
-    key: str
+    Attributes:
+        interface: The interface; None for calls that make no kernel request.
+        served_by: What served the calls.
+        general: Whether it is the general implementation.
+        calls: How many calls.
+        share: Their share of the op's calls.
+        kinds: How many different calls these are.
+    """
+
+    interface: str | None
+    served_by: str
     general: bool
     calls: int
     share: float
-    specialisations: int
+    kinds: int
 
 
 @dataclass(frozen=True)
 class RefusalRow:
-    """A key that lost calls to another one without being outranked, and why.
+    """A key that would have served calls, had it applied, and why it did not.
 
     Attributes:
-        key: The key that refused, or was not available.
+        interface: The interface.
+        key: The key.
         stage: Where it dropped out.
         reason: Its reason.
-        served_by: The key that served the calls instead.
+        served_by: What served the calls instead.
         calls: How many calls.
+        place: The line of the program that made the first of them.
         command: Explains the first of them.
     """
 
@@ -39,17 +51,42 @@ class RefusalRow:
     reason: str
     served_by: str
     calls: int
+    place: str
     command: str | None
 
 
 @dataclass(frozen=True)
+class ErrorRow:
+    """What calls raised, how many and where."""
+
+    error: str
+    calls: int
+    place: str
+
+
+@dataclass(frozen=True)
 class OpSummary:
-    """The summary of one op."""
+    """The summary of one op.
+
+    Attributes:
+        op: Its class name.
+        calls: How often it was called.
+        seconds: How long its kernels took to find or build.
+        keys: What served the calls, by interface.
+        refusals: First choices that did not serve, the most calls first.
+        errors: What calls raised, the most calls first.
+    """
 
     op: str
     calls: int
+    seconds: float
     keys: tuple[KeyRow, ...]
     refusals: tuple[RefusalRow, ...]
+    errors: tuple[ErrorRow, ...]
+
+
+NOT_APPLIED = ("arch", "raised", "refused")
+"""The stages of a key that runs on the call's device type and did not apply."""
 
 
 def summarise(recording: Recording) -> tuple[OpSummary, ...]:
@@ -57,52 +94,57 @@ def summarise(recording: Recording) -> tuple[OpSummary, ...]:
     by_op: dict[str, list[RecordedCall]] = {}
     for call in recording.calls:
         by_op.setdefault(call.record.op, []).append(call)
-    summaries = [_summary(op, calls) for op, calls in by_op.items()]
+    summaries = [_summary(op, [one.record for one in calls]) for op, calls in by_op.items()]
     return tuple(sorted(summaries, key=lambda one: (-one.calls, one.op)))
 
 
-def served_by(call: RecordedCall) -> str:
-    """Name what served a call: a key, a target, or what went wrong."""
-    record = call.record
-    if record.target is not None:
-        return f"target {record.target}"
-    return record.selected or record.outcome or "no request"
+def _summary(op: str, records: list[CallRecord]) -> OpSummary:
+    # A call with several kernel requests has a record per request.
+    first = [one for one in records if one.position == 0]
+    calls = sum(one.calls for one in first)
+    seconds = round(sum(one.seconds for one in first), 6)
+    return OpSummary(op, calls, seconds, _keys(records, calls), _refusals(records), _errors(first))
 
 
-def _summary(op: str, calls: list[RecordedCall]) -> OpSummary:
-    counts: Counter[tuple[str, str, bool]] = Counter()
-    kinds: Counter[tuple[str, str, bool]] = Counter()
-    for call in calls:
-        place = (call.record.interface or "", served_by(call), call.record.general)
-        counts[place] += call.calls
-        kinds[place] += 1
-    # A call with several kernel requests has a record per request; each interface counts all of it.
-    totals: Counter[str] = Counter()
-    for (interface, _, _), number in counts.items():
-        totals[interface] += number
+def _keys(records: list[CallRecord], all_calls: int) -> tuple[KeyRow, ...]:
+    counts: Counter[tuple[str | None, str, bool]] = Counter()
+    kinds: Counter[tuple[str | None, str, bool]] = Counter()
+    for one in records:
+        row = (one.interface, one.served_by, one.general)
+        counts[row] += one.calls
+        kinds[row] += 1
     rows = [
-        KeyRow(interface, key, general, number, number / (totals[interface] or 1), kinds[place])
-        for place, number in counts.items()
-        for interface, key, general in (place,)
+        KeyRow(interface, served_by, general, calls, calls / (all_calls or 1), kinds[row])
+        for row, calls in counts.items()
+        for interface, served_by, general in (row,)
     ]
-    rows.sort(key=lambda row: (row.interface, -row.calls, row.key))
-    return OpSummary(op, max(totals.values(), default=0), tuple(rows), _refusals(calls))
+    return tuple(sorted(rows, key=lambda row: (row.interface or "", -row.calls, row.served_by)))
 
 
-def _refusals(calls: list[RecordedCall]) -> tuple[RefusalRow, ...]:
+def _refusals(records: list[CallRecord]) -> tuple[RefusalRow, ...]:
     counts: Counter[tuple[str, str, str, str, str]] = Counter()
-    commands: dict[tuple[str, str, str, str, str], str | None] = {}
-    for call in calls:
-        for loser in call.record.losers:
-            if loser.stage in ("refused", "arch", "raised") and not loser.general:
-                place = (
-                    call.record.interface or "",
-                    loser.key,
-                    loser.stage,
-                    loser.reason or "",
-                    served_by(call),
-                )
-                counts[place] += call.calls
-                commands.setdefault(place, call.record.command)
-    rows = [RefusalRow(*place, number, commands[place]) for place, number in counts.items()]
+    first: dict[tuple[str, str, str, str, str], CallRecord] = {}
+    for one in records:
+        for loser in filter(_missed, one.losers):
+            reason = loser.reason or ""
+            row = (one.interface or "", loser.key, loser.stage, reason, one.served_by)
+            counts[row] += one.calls
+            first.setdefault(row, one)
+    rows = [
+        RefusalRow(*row, calls, first[row].place, first[row].command)
+        for row, calls in counts.items()
+    ]
     return tuple(sorted(rows, key=lambda row: (-row.calls, row.key, row.reason)))
+
+
+def _missed(loser: Loser) -> bool:
+    return loser.preferred and loser.stage in NOT_APPLIED
+
+
+def _errors(records: list[CallRecord]) -> tuple[ErrorRow, ...]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for one in records:
+        if one.error is not None:
+            counts[one.error, one.place] += one.calls
+    rows = [ErrorRow(error, calls, place) for (error, place), calls in counts.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.calls, row.error, row.place)))

@@ -1,0 +1,40 @@
+"""Running a command with everything it selects recorded."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+from tileops.cli._failure import UsageFailure
+from tileops.cli._imports import require_torch
+
+
+def run_recorded(command: list[str], output: Path, environment: dict[str, str]) -> NoReturn:
+    """Become *command*, which records into *output*.
+
+    Raises:
+        LoadFailure: torch is missing.
+        UsageFailure: There is no such command, or *output* holds something else.
+    """
+    require_torch()
+    _remove_earlier(output)
+    try:
+        os.execvpe(command[0], command, {**environment, "TILEOPS_TRACE": str(output.absolute())})
+    except OSError as error:
+        raise UsageFailure(f"cannot run {command[0]}", cause=error.strerror) from error
+
+
+def _remove_earlier(output: Path) -> None:
+    """Remove the files of an earlier recording of this name, and nothing else."""
+    from tileops.introspect.trace import TraceError, read_recording, recorded_files
+
+    for file in recorded_files(output):
+        try:
+            if file.stat().st_size:
+                read_recording(file)
+        except TraceError as error:
+            raise UsageFailure(
+                f"{file} is in the way and no recording", cause=str(error), remedy="choose another"
+            ) from error
+        file.unlink()
