@@ -91,7 +91,8 @@ class Candidate:
         try:
             _, line = inspect.getsourcelines(self.implementation)
             path = inspect.getsourcefile(self.implementation)
-        except (OSError, TypeError):
+        except (KeyError, OSError, TypeError):
+            # The KeyError is TileLang's, which replaces inspect.getfile for the whole process.
             return None
         parts = self.implementation.__module__.split(".")
         if parts == ["__main__"]:

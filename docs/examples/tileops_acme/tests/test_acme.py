@@ -7,7 +7,7 @@ import os
 import pytest
 import torch
 
-from tileops import LayerNormFwdOp
+from tileops import LayerNormFwdOp, RMSNormFwdOp
 from tileops.backend import BUILTIN, load_failures, registered_targets
 from tileops.errors import OpNotAvailableError
 from tileops.kernels.norm.call_spec import LayerNormCall
@@ -87,6 +87,20 @@ def test_the_target_serves_every_width(n, dtype):
     op = LayerNormFwdOp(n, target="acme")
     check(op(x, weight, bias), x, n, weight, bias)
     check(op(x), x, n)
+    assert op.serving_target == "acme"
+
+
+@pytest.mark.parametrize("eps", [None, 1e-6])
+@pytest.mark.parametrize("n", [64, 2880])
+def test_the_target_serves_rms_norm(n, eps):
+    """The target serves RMSNormFwdOp too, its optional weight and epsilon included."""
+    x, weight = torch.randn(5, n), torch.randn(n)
+    op = RMSNormFwdOp(n, eps, target="acme")
+    wide = x.double()
+    added = torch.finfo(torch.float32).eps if eps is None else eps
+    expected = wide / (wide.square().mean(-1, keepdim=True) + added).sqrt()
+    torch.testing.assert_close(op(x).double(), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(op(x, weight).double(), expected * weight, atol=1e-5, rtol=1e-5)
     assert op.serving_target == "acme"
 
 

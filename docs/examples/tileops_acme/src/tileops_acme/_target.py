@@ -27,3 +27,20 @@ def build_layer_norm(
         return torch.nn.functional.layer_norm(input, normalized_shape, weight, bias, eps)
 
     return layer_norm
+
+
+def build_rms_norm(
+    x: TensorSpec,
+    weight: TensorSpec | None,
+    *,
+    normalized_shape: tuple[int, ...],
+    eps: float | None,
+) -> Callable[..., torch.Tensor]:
+    """Build the kernel for inputs like these."""
+    if x.device.type != "cpu":
+        raise ValueError(f"the acme target runs on cpu devices, got {x.device}")
+
+    def rms_norm(x: torch.Tensor, weight: torch.Tensor | None) -> torch.Tensor:
+        return torch.nn.functional.rms_norm(x, normalized_shape, weight, eps)
+
+    return rms_norm
