@@ -124,15 +124,15 @@ def test_a_finding_fails_the_lint_workflow_and_is_in_the_file(repository):
     """The upload still has something to upload."""
     kernels = repository.folder / "src" / "tileops_acme" / "_kernels.py"
     text = kernels.read_text("utf-8")
-    reason = 'f"serves rows of at most {LONGEST_ROW} elements, got {call.n}"'
-    assert reason in text
-    kernels.write_text(text.replace(reason, '"does not serve this call"'), "utf-8")
+    stated = 'devices = frozenset({"cpu"})'
+    assert stated in text
+    kernels.write_text(text.replace(stated, 'devices = "cpu"'), "utf-8")
 
     done = repository.run(steps("lint.yml")[0])
 
     written = json.loads((repository.folder / "lint.sarif").read_text("utf-8"))
     assert done.returncode == 1
-    assert [one["ruleId"] for one in written["runs"][0]["results"]] == ["refusal-generic-reason"]
+    assert [one["ruleId"] for one in written["runs"][0]["results"]] == ["devices-form"]
 
 
 def test_a_change_with_its_lock_passes_and_is_shown_in_the_pull_request(repository):
