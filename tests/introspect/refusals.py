@@ -6,6 +6,7 @@ the facts. `OPAQUE` lists refusals that read more than can be modelled, with wha
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import enum
 import functools
@@ -486,6 +487,26 @@ class TypeTests(Kernel):
         return None if isinstance(call, TileCall) and call.m > call.window else "small"
 
 
+def halvings(value: int, limit: int) -> int:
+    return 0 if value <= limit else 1 + halvings(value // 2, limit)
+
+
+@modelled(lambda c: c.m < 1024)
+class RecursiveHelper(Kernel):
+    @classmethod
+    def refusal(cls, call: TileCall) -> str | None:
+        return None if halvings(call.m, 255) <= 2 else "halves too often"
+
+
+@modelled(lambda c: c.m >= 4 and c.k < 9)
+class CopiesCalls(Kernel):
+    @classmethod
+    def refusal(cls, call: TileCall) -> str | None:
+        other = copy.copy(copy.deepcopy(call))
+        tile = dataclasses.asdict(Tile(other.m, other.k))
+        return None if tile["rows"] >= 4 and tile["columns"] < 9 else "no"
+
+
 @modelled(lambda c: (c.m >= 4) ^ c.paged and (c.n > 3) & (c.k > 3) and (c.m > 2) == (c.n > 9))
 class LogicOnTruthValues(Kernel):
     @classmethod
@@ -621,6 +642,20 @@ class BitsOfTwo(Kernel):
     @classmethod
     def refusal(cls, call: TileCall) -> str | None:
         return None if call.m & call.n else "no common bit"
+
+
+@opaque("is refused for")
+class ThreeArgumentPower(Kernel):
+    @classmethod
+    def refusal(cls, call: TileCall) -> str | None:
+        return "even" if pow(call.n, 1, 2) in (0, 1) else None
+
+
+@opaque("is refused for")
+class ReadsInstanceDictionary(Kernel):
+    @classmethod
+    def refusal(cls, call: TileCall) -> str | None:
+        return "small" if call.__dict__["n"] > 0 else None
 
 
 @opaque("declares")

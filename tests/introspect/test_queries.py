@@ -12,6 +12,7 @@ from specified import (
     AttentionCall,
     GemmCall,
     GQADecodeLongContextKernel,
+    LogarithmGemm,
     SkinnyGemm,
     SplitKGemm,
     TiledGemm,
@@ -48,10 +49,10 @@ def test_every_condition_of_a_conjunction_is_shown_with_value_and_line() -> None
         ("dtype is float16", True, "is float16"),
         ("softcap == 0", False, "is 30"),
     ]
-    by_text = {one.text: one.site for one in shown}
-    assert lines[by_text["seqlen_kv >= 1024"].line] == "and call.seqlen_kv >= 1024"
-    assert lines[by_text["softcap == 0"].line] == "and call.softcap == 0.0"
-    assert by_text["softcap == 0"].file == "specified.py"
+    by_text = {one.text: one.place.rpartition(":") for one in shown}
+    assert lines[int(by_text["seqlen_kv >= 1024"][2])] == "and call.seqlen_kv >= 1024"
+    assert lines[int(by_text["softcap == 0"][2])] == "and call.softcap == 0.0"
+    assert by_text["softcap == 0"][0] == "specified.py"
 
 
 def test_a_computed_condition_shows_what_was_computed() -> None:
@@ -62,6 +63,17 @@ def test_a_computed_condition_shows_what_was_computed() -> None:
 
     assert failed.text == "-(-m // 128) * -(-n // 128) < sm_count"
     assert failed.observed == "m is 4096, n is 4096, sm_count is 132, which makes 1024"
+
+
+def test_code_that_is_not_modelled_is_said_among_the_conditions() -> None:
+    """A condition that no formula says has no truth, but a reason and a line."""
+    found = explored(GemmCall, tiled=TiledGemm, log=LogarithmGemm)
+    values = found.form.values(GemmCall(arch=90, m=9, n=8, k=8))
+    (unknown,) = [one for one in conditions(found, "log", values) if one.holds is None]
+
+    assert unknown.text == "not modelled"
+    assert "math.log2" in unknown.observed
+    assert unknown.place.startswith("specified.py:")
 
 
 @pytest.mark.parametrize("key", GQA)

@@ -24,8 +24,14 @@ def _interface(one: InterfaceDiff) -> Iterator[Line]:
     yield ((f"{one.op}.{one.interface}", "bold"), (kind, "bold yellow"))
     for text in one.declarations:
         yield (("  declared  ", "dim"), (text, ""))
+    said = None
     for change in one.changes:
-        yield from _change(change)
+        moved = f"{outcome_text(change.old)} -> {outcome_text(change.new)}"
+        if moved != said:
+            yield (("  changed  ", "bold"), (moved, "bold red" if _is_loss(change) else "bold"))
+        said = moved
+        yield ((f"    where {region_text(change)}", ""),)
+        yield ((f"    {change.command}", "dim"),)
     if one.more:
         yield (("  further calls changed likewise", "yellow"),)
     for text in one.workloads:
@@ -34,13 +40,6 @@ def _interface(one: InterfaceDiff) -> Iterator[Line]:
         yield (("  NOT COMPARED  ", "bold yellow"), (text, ""))
     for text in one.undecided:
         yield (("  NOT PROVED  ", "bold yellow"), (f"that no call changed {text}", ""))
-
-
-def _change(change: Change) -> Iterator[Line]:
-    moved = f"{outcome_text(change.old)} -> {outcome_text(change.new)}"
-    yield (("  changed  ", "bold"), (moved, "bold red" if _is_loss(change) else "bold"))
-    yield ((f"    where {region_text(change)}", ""),)
-    yield ((f"    {change.command}", "dim"),)
 
 
 def _is_loss(change: Change) -> bool:

@@ -104,7 +104,7 @@ def _verdict_record(verdict: Verdict, reason: str | None, group: Group) -> dict[
                 "condition": one.text,
                 "holds": one.holds,
                 "observed": one.observed,
-                "location": str(one.site),
+                "location": one.place,
             }
             for one in group.conditions.get(verdict.key, ())
         ],

@@ -57,12 +57,15 @@ def _group(answer: Explanation, group: Group) -> str:
     return f"On {places_sentence(group)}: {outcome}\n\n{table}{command}{more}{asked}"
 
 
+_HOLDS: dict[bool | None, str] = {True: "yes", False: "**no**", None: "unknown"}
+
+
 def _conditions(key: str, found: tuple[Condition, ...]) -> str:
     if not found:
         return ""
     rows = "".join(
-        f"| {'yes' if one.holds else '**no**'} | `{_escaped(one.text)}` | "
-        f"{_escaped(one.observed)} | `{one.site}` |\n"
+        f"| {_HOLDS[one.holds]} | `{_escaped(one.text)}` | "
+        f"{_escaped(one.observed)} | `{one.place}` |\n"
         for one in found
     )
     return f"\n| holds | `{key}` asks for | here | line |\n| --- | --- | --- | --- |\n{rows}"

@@ -52,7 +52,7 @@ def _lines(graph: PrecedenceGraph) -> Iterator[Line]:
     losers = {pair.second for pair in graph.pairs if pair.edge is not None}
     for one in graph.candidates:
         if one.key not in losers:
-            yield from _subtree(graph, one.key, "  ")
+            yield from _subtree(graph, one.key, 0)
     for pair in graph.pairs:
         if pair.edge is None or pair.overlap is not Overlap.DECLARED:
             style = "bold red" if pair.overlap is Overlap.UNDECLARED else "dim"
@@ -62,13 +62,14 @@ def _lines(graph: PrecedenceGraph) -> Iterator[Line]:
                 yield ((f"    {command or pair.shared.selection.call.describe()}", "dim"),)
 
 
-def _subtree(graph: PrecedenceGraph, key: str, margin: str) -> Iterator[Line]:
+def _subtree(graph: PrecedenceGraph, key: str, depth: int) -> Iterator[Line]:
     note = "  general" if key == graph.general else ""
+    margin = "  " * depth + ("> " if depth else "  ")
     yield ((f"{margin}{key}", ""), (note, "dim"))
     for pair in graph.pairs:
         below = pair.first == key and pair.edge is not None
         if below and not _is_implied(graph, pair):
-            yield from _subtree(graph, pair.second, f"{margin}  > ")
+            yield from _subtree(graph, pair.second, depth + 1)
 
 
 def _is_implied(graph: PrecedenceGraph, pair: Pair) -> bool:

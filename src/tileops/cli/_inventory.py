@@ -13,7 +13,7 @@ import msgspec
 
 from tileops.cli._audit_text import audit_lines
 from tileops.cli._diff_text import diff_lines
-from tileops.cli._failure import LoadFailure
+from tileops.cli._failure import LoadFailure, UsageFailure
 from tileops.cli._imports import stdout_kept_clean
 from tileops.cli._ops import chosen_ops, tables_of_op
 from tileops.cli._render import Line, emit, write
@@ -21,10 +21,12 @@ from tileops.cli._table import Table, table_lines, table_markdown
 from tileops.introspect.audit import Audit
 from tileops.introspect.collection import all_tables, families, in_tree_tables
 from tileops.introspect.drift import BrokenOp, Drift, drift, updated
+from tileops.introspect.formula import TRUE, read, render
 from tileops.introspect.inventory import (
     SCHEMA,
     FamilyRecord,
     InventoryError,
+    KeyRecord,
     encode,
     read_folder,
     shipped_folder,
@@ -40,6 +42,7 @@ class Subject:
     ops: Mapping[str, type[Op]]
     folder: Path
     registered: bool
+    named: bool = False
 
     @classmethod
     def read(cls, ops: list[str], modules: list[str], folder: Path | None) -> Subject:
@@ -50,7 +53,8 @@ class Subject:
             LoadFailure: A module cannot be imported.
         """
         with stdout_kept_clean():
-            return cls(chosen_ops(ops, modules), folder or shipped_folder(), bool(modules))
+            chosen = chosen_ops(ops, modules)
+        return cls(chosen, folder or shipped_folder(), bool(modules), bool(ops))
 
     @property
     def tables(self) -> Any:
@@ -69,11 +73,26 @@ class Subject:
             found = read_folder(self.folder)
         except InventoryError as error:
             raise LoadFailure("the inventory cannot be read", cause=str(error)) from error
-        return found
+        return {name: self._about(one) for name, one in found.items()} if self.named else found
+
+    def _about(self, family: FamilyRecord) -> FamilyRecord:
+        kept = {name: one for name, one in family.ops.items() if name in self.ops}
+        return msgspec.structs.replace(family, ops=kept)
 
 
 def update(subject: Subject) -> tuple[BrokenOp, ...]:
-    """Write the inventory anew; return the ops that could not be written down."""
+    """Write the inventory anew; return the ops that could not be written down.
+
+    Files hold whole families, so naming ops makes an inventory of these alone, in a new folder.
+
+    Raises:
+        UsageFailure: Ops are named, and the folder holds an inventory already.
+    """
+    if subject.named and any(subject.folder.glob("*.json")):
+        raise UsageFailure(
+            "--update writes whole families: name no op, or a new --folder",
+            remedy="tileops inventory --update",
+        )
     with stdout_kept_clean():
         found, broken = updated(subject.ops.values(), subject.written(), subject.tables)
     subject.folder.mkdir(parents=True, exist_ok=True)
@@ -112,6 +131,11 @@ def broken_lines(broken: tuple[BrokenOp, ...]) -> Iterator[Line]:
 
 def write_listing(subject: Subject, form: str) -> None:
     """Write every op, interface and key to stdout."""
+    if form == "md":
+        with stdout_kept_clean():
+            text = table_markdown(served_table(subject))
+        emit(text)
+        return
     if form == "json":
         with stdout_kept_clean():
             found = families(subject.ops.values(), {}, subject.tables)
@@ -124,10 +148,37 @@ def write_listing(subject: Subject, form: str) -> None:
         return
     with stdout_kept_clean():
         table = _listing(subject)
-    if form == "md":
-        emit(table_markdown(table))
-    else:
-        write(table_lines(table))
+    write(table_lines(table))
+
+
+_SERVED = ("op", "interface", "key", "class", "archs", "general", "preferred over", "serves")
+
+
+def served_table(subject: Subject) -> Table:
+    """Return the table for documents: what each key serves, and no line numbers."""
+    rows = [
+        (
+            op,
+            interface,
+            key,
+            one.kernel.rpartition(":")[2],
+            "all" if one.archs is None else ", ".join(map(str, one.archs)),
+            "general" if one.general else "",
+            ", ".join(one.preferred_over),
+            _serves_text(one),
+        )
+        for family in families(subject.ops.values(), {}, subject.tables).values()
+        for op, found in family.ops.items()
+        for interface, record in found.interfaces.items()
+        for key, one in record.keys.items()
+    ]
+    return Table(f"{len(rows)} keys", _SERVED, tuple(rows))
+
+
+def _serves_text(one: KeyRecord) -> str:
+    term = read(one.serves)
+    text = "every call" if term == TRUE else render(term)
+    return f"{text}; {', '.join(one.unmodelled)}" if one.unmodelled else text
 
 
 _COLUMNS = (

@@ -24,6 +24,8 @@ def tables_supposing(
         UsageFailure: A key or a class is unknown, or the op could not have these keys.
         LoadFailure: A module cannot be imported, or the op cannot be constructed as it is.
     """
+    # Importing a class may register others, so it comes first.
+    named = dict(map(_named_class, added))
     try:
         tables = op.selection_tables()
     except DispatchError as error:
@@ -35,7 +37,7 @@ def tables_supposing(
         if key not in keys:
             raise unknown(f"key of {op.__name__}", key, keys)
     try:
-        return supposed_tables(op, dict(map(_named_class, added)), removed)
+        return supposed_tables(op, named, removed)
     except DispatchError as error:
         raise UsageFailure(f"{op.__name__} could not have these keys", cause=str(error)) from error
 

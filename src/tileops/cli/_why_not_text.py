@@ -19,14 +19,20 @@ __all__ = ["condition_lines", "why_not_lines"]
 
 def condition_lines(found: Sequence[Condition]) -> Iterator[Line]:
     """Yield a line for each condition: those that fail first, then those that hold."""
-    failed = [one for one in found if not one.holds]
-    held = [one for one in found if one.holds]
-    yield from columns([_condition(one) for one in (*failed, *held)])
+    order: dict[bool | None, int] = {False: 0, None: 1, True: 2}
+    yield from columns([_condition(one) for one in sorted(found, key=lambda c: order[c.holds])])
+
+
+_MARKS: dict[bool | None, tuple[str, str]] = {
+    False: ("x", "red"),
+    None: ("?", "yellow"),
+    True: ("+", "green"),
+}
 
 
 def _condition(one: Condition) -> Line:
-    mark, style = ("+", "green") if one.holds else ("x", "red")
-    return ((f"      {mark} {one.text}", style), (one.observed, ""), (str(one.site), "dim"))
+    mark, style = _MARKS[one.holds]
+    return ((f"      {mark} {one.text}", style), (one.observed, ""), (one.place, "dim"))
 
 
 def why_not_lines(answer: Explanation, found: WhyNot) -> Iterator[Line]:

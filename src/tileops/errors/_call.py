@@ -181,6 +181,15 @@ class ForwardOnlyError(DispatchError, RuntimeError):
     )
 
 
+class NoMemoryError(DispatchError, TypeError):
+    """A call would run on a tensor that has no memory for a kernel to read or write."""
+
+    template = (
+        "{op}: {tensor} is {what}: it has no memory of its own, and kernels are given addresses. "
+        "Call the op on ordinary tensors, outside of tracing and of torch.func"
+    )
+
+
 class MissingSignatureError(DispatchError, TypeError):
     """An op is called that no manifest entry describes.
 

@@ -21,6 +21,7 @@ from tileops.introspect.inventory import (
     InterfaceRecord,
     KeyRecord,
     OpRecord,
+    available_of,
     domain_record,
     formulas,
     machine_record,
@@ -164,7 +165,7 @@ def _key_record(candidate: Candidate, explored: Explored, spec: type[CallSpec]) 
         general=kernel.general,
         preferred_over=sorted(kernel.preferred_over),
         source=None if model.unknown == FALSE else _source_hash(kernel, spec),
-        **formulas(model),
+        **formulas(model, available_of(kernel.devices, kernel.supported_archs)),
     )
 
 

@@ -25,21 +25,21 @@ class Condition:
     """Something that a call must satisfy for a key to serve it.
 
     Attributes:
-        term: What must hold.
-        holds: Whether it does.
-        observed: The values it depends on, as text.
-        site: The line that asks.
+        term: What must hold; None for what no formula says.
+        holds: Whether it does; None where that is not known.
+        observed: The values it depends on, or why it is not known, as text.
+        place: The line that asks.
     """
 
-    term: Term
-    holds: bool
+    term: Term | None
+    holds: bool | None
     observed: str
-    site: Site
+    place: str
 
     @property
     def text(self) -> str:
         """The condition as an expression."""
-        return render(self.term)
+        return "not modelled" if self.term is None else render(self.term)
 
 
 def conditions(explored: Explored, key: str, values: Values) -> tuple[Condition, ...]:
@@ -48,12 +48,14 @@ def conditions(explored: Explored, key: str, values: Values) -> tuple[Condition,
     Where the code has refused, the rest is what it would have asked next. A decision after which
     the key may serve the call either way is no condition.
     """
-    found: dict[Term, Condition] = {}
+    found: dict[Term | None, Condition] = {}
     node: Node | None = explored.explorations[key].tree
     while node is not None and not isinstance(node, Leaf):
         condition, node = _step(node, values)
         if condition is not None:
             found.setdefault(condition.term, condition)
+    if node is not None and node.unmodelled is not None:
+        found[None] = Condition(None, None, node.unmodelled.why, node.unmodelled.where)
     return tuple(found.values())
 
 
@@ -83,14 +85,14 @@ def _branched(node: Branch, values: Values) -> tuple[Condition | None, Node | No
 
 def _may_serve(node: Node | None) -> bool:
     if isinstance(node, Leaf):
-        return bool(node.result == Judged())
+        return node.unmodelled is not None or bool(node.result == Judged())
     if isinstance(node, Branch):
         return _may_serve(node.holds) or _may_serve(node.fails)
     return node is not None and any(_may_serve(arm) for _, arm in node.arms)
 
 
 def _condition(term: Term, holds: bool, values: Values, site: Site) -> Condition:
-    return Condition(term, holds, _observed(term, values), site)
+    return Condition(term, holds, _observed(term, values), str(site))
 
 
 def _observed(term: Term, values: Values) -> str:

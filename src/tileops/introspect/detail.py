@@ -54,4 +54,4 @@ def _detailed(explored: Explored, group: Group, key: str | None) -> Group:
 
 def _is_own(condition: Condition) -> bool:
     """Whether the implementation asks it, and not the engine, which asks about availability."""
-    return not condition.site.file.startswith(_ENGINE)
+    return not condition.place.startswith(_ENGINE)

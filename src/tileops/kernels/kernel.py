@@ -55,5 +55,16 @@ class Kernel:
         forward: Callable[..., Any] = self.forward  # type: ignore[attr-defined]
         return forward(*args, **keywords)
 
+    def bind(self, *args: Any) -> Callable[..., Any]:
+        """Return the function that runs calls whose arguments are like *args*.
+
+        Like means the same presence, type, dtype, device, shape and strides; the data is another.
+        A kernel that computes something from shapes alone overrides it and computes that once.
+        The function may not keep *args*. One that reads the addresses of all its tensors anyway
+        takes them at any address; see `tileops.kernels.alignment`.
+        """
+        forward: Callable[..., Any] = self.forward  # type: ignore[attr-defined]
+        return forward
+
     def request_tune(self) -> None:
         """Tune before the next launch; a kernel without tuning candidates does nothing."""

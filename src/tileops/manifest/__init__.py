@@ -8,6 +8,7 @@ from tileops.manifest._dtype import DtypeRule
 from tileops.manifest._entry import OpEntry, Roofline, Workload
 from tileops.manifest._expression import Expression
 from tileops.manifest._form import FormError, nearest
+from tileops.manifest._function import Place
 from tileops.manifest._load import load, op_names
 from tileops.manifest._param_type import ParamType
 from tileops.manifest._scope import Scope
@@ -36,6 +37,7 @@ __all__ = [
     "OutputDecl",
     "ParamDecl",
     "ParamType",
+    "Place",
     "Refinement",
     "Roofline",
     "Scope",

@@ -8,13 +8,14 @@ so evaluating a manifest runs no code of its author.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tileops.errors import ExpressionError
 from tileops.manifest._evaluate import FUNCTIONS, TENSOR_FUNCTIONS, evaluate
 from tileops.manifest._form import FormError, nearest, parse
+from tileops.manifest._function import Place, function_of
 from tileops.manifest._scope import Scope
 
 _ALLOWED = (
@@ -78,6 +79,20 @@ class Expression:
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
             values = self.shown(scope)
             raise ExpressionError(text=self.text, values=values, problem=str(error)) from error
+
+    def function(self, places: Mapping[str, Place], scope: Scope) -> Callable[[Sequence[Any]], Any]:
+        """Return the function from a row of values to the value of this expression.
+
+        It raises what Python raises where ``evaluate`` raises ExpressionError.
+
+        Args:
+            places: Where in a row the values of some names stand.
+            scope: The values of all others.
+
+        Raises:
+            LookupError: The expression reads something that has no value.
+        """
+        return function_of(self._node, places, scope)
 
     def narrowed(self, scope: Scope) -> Expression:
         """Return this expression, evaluated if the scope has everything it reads.

@@ -10,9 +10,13 @@ import torch
 from tileops.call_spec import CallSpec
 from tileops.errors import BuildIdentityError, EntryShapeError, FactoryError
 from tileops.kernels.kernel import Kernel
+from tileops.ops._bounded import Bounded
 from tileops.ops._build_once import BuildOnce
 
 __all__ = ["BuiltKernel", "EntryCache"]
+
+CALLS = 1024
+"""Call specs whose kernel an op keeps at hand at least, the last used ones."""
 
 Identity = tuple[str, type[Kernel], Hashable, torch.device | None]
 
@@ -35,15 +39,24 @@ class BuiltKernel:
 
 
 class EntryCache:
-    """Built kernels in two levels: by call spec, and by (interface, class, identity, device)."""
+    """Built kernels in two levels: by call spec, and by (interface, class, identity, device).
+
+    The first level is bounded. The second is not: an identity holds only what changes the build,
+    and programs take the sizes that vary from call to call as arguments, so there are as many as
+    there are compiled programs. Forgetting one would cost seconds at its next call.
+    """
 
     def __init__(self) -> None:
-        self._by_call: dict[tuple[str, CallSpec], Kernel] = {}
+        self._by_call: Bounded[tuple[str, CallSpec], Kernel] = Bounded(CALLS)
         self._built: BuildOnce[Identity, Kernel] = BuildOnce()
 
     def find(self, interface: str, call: CallSpec) -> Kernel | None:
         """Return the kernel of a call that was served before, or None."""
-        return self._by_call.get((interface, call))
+        try:
+            return self._by_call.get((interface, call))
+        except TypeError:
+            # A fact that cannot be hashed: no such call was served.
+            return None
 
     def entry(self, op: str, interface: str, kernel_type: type[Kernel], call: CallSpec) -> Kernel:
         """Return the kernel of *kernel_type* for *call*, building it on the call's device.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tileops.errors import ForwardOnlyError, MissingSignatureError
+from tileops.ops._memory import check_memory
 from tileops.ops._observed import serve_observed
-from tileops.ops._plan import Run, empty_run, returned, with_copies, with_outputs
+from tileops.ops._plan import Preparation, Run, empty_run, returned, with_outputs
 from tileops.ops._signature import BoundCall, check_results
 from tileops.tensor_spec import TensorSpec
 
@@ -23,33 +24,38 @@ Inputs = tuple[torch.Tensor | None, ...]
 
 def first_call(
     op: Op, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
-) -> tuple[Any, Run]:
-    """Check a call, run it, check what came back; return the result and what later calls run.
+) -> tuple[Any, Run, BoundCall]:
+    """Check a call, run it, check what came back.
 
     The order is: the checks of the signature, the exit of a call that writes no element, the
     target, the call specs, selection, the entries, the launch.
+
+    Returns:
+        The result, what later calls like it run, and what the signature says of it.
 
     Raises:
         SignatureError: The call does not fit the op's signature.
         BackendError: The target cannot be chosen, or its builder returned no kernel.
         SelectionError: No kernel is selected.
         ForwardOnlyError: An input requires a gradient, which the in-tree kernels do not give.
+        NoMemoryError: A tensor has no memory of its own that a kernel could read.
         ResultError: The kernel returned something that does not fit the signature.
     """
     if op.checks is None:
         raise MissingSignatureError(op=type(op).__name__)
     call = op.checks.check(inputs, buffers, execution)
+    check_memory(type(op).__name__, call, inputs, buffers)
     if call.empty:
         built = empty_run(call, op.serving.check_named)
         nothing, _ = serve_observed(op, None, inputs, lambda: (built, ""), empty=True)
-        return nothing(*inputs, **buffers), nothing
+        return nothing(*inputs, **buffers), nothing, call
     with op.serving.fixed(call.device, bool(op.kernel_types)) as choice:
         target = choice.target
         run, source = serve_observed(op, target, inputs, lambda: _serve(op, call, target, inputs))
-        run = with_copies(call, run, inputs)
+        run = Preparation.of(call, inputs).on(run)
         results = run(*inputs, **buffers, **execution)
         outputs = check_results(call, results, inputs, buffers, source=source)
-    return returned(outputs), with_outputs(call, run, results)
+    return returned(outputs), with_outputs(call, run, results), call
 
 
 def _serve(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:
@@ -64,7 +70,7 @@ def _in_tree(op: Op, inputs: Inputs) -> tuple[Run, str]:
         for name, one in zip(op.input_names, inputs, strict=False):
             if one is not None and one.requires_grad:
                 raise ForwardOnlyError(op=type(op).__name__, tensor=name)
-    kernels = tuple(op.kernel_for(interface, spec) for interface, spec in op.requests(*inputs))
+    kernels = op.kernels_for(inputs)
     return op.bind(kernels, *inputs), ", ".join(type(one).__qualname__ for one in kernels)
 
 

@@ -1,26 +1,18 @@
-"""Plans: the functions that later calls of the same kind run, and how calls are told apart."""
+"""Plans: the functions that later calls of the same kind run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from tileops.ops._recognise import ALIGNMENT, Recognise
+from tileops.kernels.alignment import MISALIGNED, aligned, like, takes_any_address
+from tileops.ops._recognise import Recognise
 from tileops.ops._signature import BoundCall, empty_outputs
 
-__all__ = [
-    "Plan",
-    "Run",
-    "empty_run",
-    "fingerprint",
-    "prepared",
-    "returned",
-    "with_copies",
-    "with_outputs",
-]
+__all__ = ["Plan", "Preparation", "Run", "empty_run", "returned", "with_outputs"]
 
 Run = Callable[..., Any]
 
@@ -31,72 +23,51 @@ class Plan:
 
     Attributes:
         run: Takes the inputs in order, buffers and execution arguments by keyword.
+        count: The number of inputs passed.
         found: How often the plan was found by its fingerprint.
         recognise: Recognises such calls without a fingerprint; made when calls repeat.
     """
 
     run: Run
+    count: int
     found: int = 0
     recognise: Recognise | None = None
 
 
-def fingerprint(
-    inputs: Sequence[Any], buffers: Mapping[str, Any], execution: Mapping[str, Any]
-) -> tuple[Any, ...] | None:
-    """Return everything about a call that a check, a call spec or a plan reads.
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The inputs of calls of one kind that are copied where a kernel needs them otherwise.
 
-    Two calls with equal fingerprints run the same plan. None means that something is no tensor
-    or cannot be hashed, which only the slow path can explain.
+    Which must be made dense is the same in every call of the kind; which are misaligned is looked
+    at in each. A written input is never copied.
+
+    Attributes:
+        places: The inputs given that may be copied.
+        sparse: Those that must be made dense.
+        plain: Whether these are all inputs, and no keyword is passed.
     """
-    try:
-        key = (
-            torch.is_grad_enabled(),
-            *[_facts(one) for one in inputs],
-            *[(name, _facts(one)) for name, one in buffers.items()],
-            *[(name, type(value), value) for name, value in execution.items()],
-        )
-        hash(key)
-    except (AttributeError, TypeError, RuntimeError):
-        return None
-    return key
 
+    places: tuple[int, ...]
+    sparse: tuple[int, ...]
+    plain: bool
 
-def _facts(tensor: Any) -> tuple[Any, ...] | None:
-    if tensor is None:
-        return None
-    return (
-        type(tensor),
-        tensor.shape,
-        tensor.stride(),
-        tensor.dtype,
-        tensor.device,
-        tensor.data_ptr() % ALIGNMENT,
-        tensor.requires_grad,
-    )
+    @classmethod
+    def of(cls, call: BoundCall, inputs: Sequence[torch.Tensor | None]) -> Preparation:
+        """Return the preparation of calls like *call*, which has these inputs."""
+        given = [
+            (place, tensor)
+            for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=False))
+            if tensor is not None and name not in call.written
+        ]
+        plain = len(given) == len(inputs) and not call.buffers and not call.execution
+        sparse = tuple(place for place, tensor in given if _must_be_made_dense(tensor))
+        return cls(tuple(place for place, _ in given), sparse, plain)
 
-
-def prepared(tensor: torch.Tensor) -> torch.Tensor:
-    """Return *tensor*, or a copy where it is not contiguous or its data is not aligned."""
-    dense = tensor.contiguous()
-    return dense if dense.data_ptr() % ALIGNMENT == 0 else dense.clone()
-
-
-def with_copies(call: BoundCall, run: Run, inputs: Sequence[torch.Tensor | None]) -> Run:
-    """Return *run* with the inputs copied first that need it; a written one never is.
-
-    What is contiguous and aligned now is so in every call with the same fingerprint.
-
-    Args:
-        call: The call.
-        run: Takes prepared inputs in order, buffers and execution arguments by keyword.
-        inputs: The inputs of the call.
-    """
-    places = [
-        place
-        for place, (name, tensor) in enumerate(zip(call.inputs, inputs, strict=False))
-        if tensor is not None and name not in call.written and prepared(tensor) is not tensor
-    ]
-    return _on_copies(run, places) if places else run
+    def on(self, run: Run) -> Run:
+        """Return *run*, which takes prepared inputs in order and keywords, for inputs as passed."""
+        if not takes_any_address(run):
+            run = (_aligned_plain if self.plain else _aligned)(run, self.places)
+        return _on_dense(run, self.sparse) if self.sparse else run
 
 
 def with_outputs(call: BoundCall, run: Run, results: Any) -> Run:
@@ -138,14 +109,62 @@ def empty_run(call: BoundCall, check: Callable[[], None]) -> Run:
     return construct
 
 
-def _on_copies(run: Run, places: Sequence[int]) -> Run:
-    def run_on_copies(*inputs: Any, **keywords: Any) -> Any:
+def _must_be_made_dense(tensor: torch.Tensor) -> bool:
+    # A view that negates or conjugates does so when it is read through torch alone.
+    return not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj()
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().resolve_conj().resolve_neg()
+
+
+def _on_dense(run: Run, places: Sequence[int]) -> Run:
+    def run_on_dense(*inputs: Any, **keywords: Any) -> Any:
         arguments = list(inputs)
         for place in places:
-            arguments[place] = prepared(arguments[place])
+            arguments[place] = _dense(arguments[place])
         return run(*arguments, **keywords)
 
-    return run_on_copies
+    return like(run, run_on_dense)
+
+
+def _aligned(run: Run, places: Sequence[int]) -> Run:
+    def run_on_aligned(*inputs: Any, **keywords: Any) -> Any:
+        arguments = list(inputs)
+        for place in places:
+            arguments[place] = aligned(arguments[place])
+        return run(*arguments, **keywords)
+
+    return run_on_aligned
+
+
+def _aligned_plain(run: Run, places: Sequence[int]) -> Run:
+    """Do the same where every input is given and may be copied, and no keyword is passed.
+
+    A loop over the inputs costs several times what reading their addresses does.
+    """
+    match len(places):
+        case 1:
+            return lambda a: run(aligned(a))
+        case 2:
+            return lambda a, b: (
+                run(aligned(a), aligned(b))
+                if (a.data_ptr() | b.data_ptr()) & MISALIGNED
+                else run(a, b)
+            )
+        case 3:
+            return lambda a, b, c: (
+                run(aligned(a), aligned(b), aligned(c))
+                if (a.data_ptr() | b.data_ptr() | c.data_ptr()) & MISALIGNED
+                else run(a, b, c)
+            )
+        case 4:
+            return lambda a, b, c, d: (
+                run(aligned(a), aligned(b), aligned(c), aligned(d))
+                if (a.data_ptr() | b.data_ptr() | c.data_ptr() | d.data_ptr()) & MISALIGNED
+                else run(a, b, c, d)
+            )
+    return _aligned(run, places)
 
 
 def _giving_back(call: BoundCall, run: Run) -> Run:

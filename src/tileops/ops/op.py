@@ -15,10 +15,10 @@ from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.manifest import Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
-from tileops.ops._first_call import first_call
 from tileops.ops._observers import join, tell
-from tileops.ops._plan import Plan, Run, fingerprint
-from tileops.ops._recognise import Recognise, nothing, recogniser
+from tileops.ops._plan import Plan, Run
+from tileops.ops._plans import Plans
+from tileops.ops._recognise import Recognise, nothing
 from tileops.ops._serving import Serving
 from tileops.ops._signature import CallChecks
 from tileops.ops._tables import tables_of
@@ -70,7 +70,7 @@ class Op:
         self._tables = self.selection_tables()
         self._entries = EntryCache()
         self.serving = Serving(self.registry, name, target)
-        self._plans: dict[Any, Plan] = {}
+        self._plans = Plans()
         self._recent: tuple[Recognise, Run] = (nothing, _unreachable)
         join(self)
 
@@ -104,8 +104,7 @@ class Op:
     def bind(self, kernels: tuple[Kernel, ...], *inputs: torch.Tensor | None) -> Callable[..., Any]:
         """Return the function that runs calls like this one, given the kernels it requested."""
         (kernel,) = kernels
-        forward: Callable[..., Any] = kernel.forward  # type: ignore[attr-defined]
-        return forward
+        return kernel.bind(*inputs)
 
     def explain(self, interface: str, call: CallSpec) -> Selection:
         """Decide which key serves *call*; nothing is built.
@@ -137,19 +136,30 @@ class Op:
             SelectionError: No key is selected; the error carries the selection.
         """
         table = self._table(interface, call)
-        check_keyable(call)
         stated = call.stated_facts()
+        if not stated:
+            call = call.resolved()
+            kernel = self._entries.find(interface, call)
+            if kernel is not None:
+                return kernel
+        check_keyable(call)
         if stated:
             raise StatedFactsError(
                 op=type(self).__name__, interface=interface, facts=sorted(stated)
             )
-        call = call.resolved()
-        kernel = self._entries.find(interface, call)
-        if kernel is None:
-            selection = tell(select(table, call))
-            selection.winner()
-            kernel = self._build(selection, call)
-        return kernel
+        selection = tell(select(table, call))
+        selection.winner()
+        return self._build(selection, call)
+
+    def kernels_for(self, inputs: tuple[Any, ...]) -> tuple[Kernel, ...]:
+        """Return the built kernels that serve a call with these inputs, one per request.
+
+        Raises:
+            DispatchError: As `kernel_for` does.
+        """
+        return tuple(
+            [self.kernel_for(interface, call) for interface, call in self.requests(*inputs)]
+        )
 
     def request_tune(self) -> None:
         """Tune every kernel built so far, and every later one before its first launch.
@@ -173,7 +183,8 @@ class Op:
 
     def forget_plans(self) -> None:
         """Let the next call of every kind take the slow path again; built kernels are kept."""
-        self._plans = {}
+        # In this order a call that is under way cannot bring back what is forgotten.
+        self._plans = Plans()
         self._recent = (nothing, _unreachable)
 
     @property
@@ -230,23 +241,25 @@ class Op:
             buffers: The output buffers by keyword; None is as good as none.
             execution: The execution arguments that the caller passed, by keyword.
         """
+        plans = self._plans
         if buffers:
             buffers = {name: one for name, one in buffers.items() if one is not None}
-        key = fingerprint(inputs, buffers, execution)
-        plans = self._plans
-        plan = None if key is None else plans.get(key)
-        if plan is None:
-            result, run = first_call(self, inputs, buffers, execution)
-            if key is not None:
-                # Where plans were forgotten meanwhile, this one is forgotten with them.
-                plans[key] = Plan(run)
-            return result
-        plan.found += 1
+        plain = not buffers and not execution
+        plan = plans.recognise(inputs) if plain else None
+        if plan is not None:
+            self._expect(plan, plans)
+            return plan.run(*inputs)
+        result, plan = plans.run(self, inputs, buffers, execution)
         # A shape that comes once or twice is not worth what a recogniser costs to make.
-        if plan.found > 1 and not buffers and not execution:
-            if plan.recognise is None:
-                plan.recognise = recogniser(inputs)
+        if plain and plan is not None and plan.found > 1:
+            plans.remember(plan, inputs)
+            self._expect(plan, plans)
+        return result
+
+    def _expect(self, plan: Plan, plans: Plans) -> None:
+        """Let the next call be tried as one of this plan first."""
+        if plan.recognise is not None:
             self._recent = (plan.recognise, plan.run)
-            if self._plans is not plans:
-                self._recent = (nothing, _unreachable)
-        return plan.run(*inputs, **buffers, **execution)
+        if self._plans is not plans:
+            # The plans were forgotten meanwhile.
+            self._recent = (nothing, _unreachable)

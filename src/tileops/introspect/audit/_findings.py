@@ -119,7 +119,7 @@ def _dead(name: str, dead: Dead, root: Path) -> Finding:
     if not dead.applies:
         why = "it applies to none"
     else:
-        why = f"{' and '.join(dead.blockers)} outrank it or tie with it wherever it applies"
+        why = f"wherever it applies, {' or '.join(dead.blockers)} outranks it"
     return _finding(
         "dead-implementation",
         dead.candidate,

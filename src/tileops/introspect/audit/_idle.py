@@ -15,14 +15,13 @@ def dead_keys(explored: Explored) -> tuple[Dead, ...]:
     found = []
     for candidate in explored.table.candidates:
         key = candidate.key
-        if not prover.find(model.selected(key)).proved_none:
+        # A key that never wins only because it always ties is ambiguous, and reported as that.
+        if not prover.find(model.unbeaten(key)).proved_none:
             continue
         if prover.find(model.serving[key]).proved_none:
             found.append(Dead(candidate, applies=False))
             continue
-        rivals = [one for one in model.keys if key in model.outranks[one]] + [
-            b if a == key else a for a, b in model.unordered() if key in (a, b)
-        ]
+        rivals = [one for one in model.keys if key in model.outranks[one]]
         core = prover.core([negate(model.serving[one]) for one in rivals], model.serving[key])
         blockers = tuple(rivals[place] for place in core) if core is not None else tuple(rivals)
         found.append(Dead(candidate, applies=True, blockers=blockers))

@@ -101,7 +101,7 @@ class Dead:
     Attributes:
         candidate: The key.
         applies: Whether it applies to any possible call.
-        blockers: The keys that outrank it, or tie with it, wherever it applies.
+        blockers: The keys of which one outranks it wherever it applies.
     """
 
     candidate: Candidate

@@ -14,6 +14,7 @@ from tileops.introspect.inventory._files import (
 )
 from tileops.introspect.inventory._model import (
     accepted_of,
+    available_of,
     domain_record,
     formulas,
     machine_record,
@@ -42,6 +43,7 @@ __all__ = [
     "MachineRecord",
     "OpRecord",
     "accepted_of",
+    "available_of",
     "domain_record",
     "encode",
     "formulas",

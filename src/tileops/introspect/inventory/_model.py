@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
@@ -30,6 +30,7 @@ from tileops.selection import Candidate, SelectionTable
 
 __all__ = [
     "accepted_of",
+    "available_of",
     "domain_record",
     "formulas",
     "machine_record",
@@ -74,15 +75,31 @@ def accepted_of(record: InterfaceRecord) -> Mapping[str, Term]:
     }
 
 
-def formulas(model: ImplementationModel) -> dict[str, Any]:
-    """Return the fields of a key's record that its formulas fill."""
+def formulas(model: ImplementationModel, available: Sequence[Term]) -> dict[str, Any]:
+    """Return the fields of a key's record that its formulas fill.
+
+    Args:
+        model: The key's formulas.
+        available: What the record says already by devices and architectures.
+    """
     return {
-        "serves": write(model.serves),
-        "raises": write(model.raises),
-        "unknown": write(model.unknown),
+        "serves": write(_without(model.serves, available)),
+        "raises": write(_without(model.raises, available)),
+        "unknown": write(_without(model.unknown, available)),
         "unmodelled": [str(one) for one in model.unmodelled],
         "assumptions": list(model.assumptions),
     }
+
+
+def _without(term: Term, known: Sequence[Term]) -> Term:
+    parts = term.args if term.op == "and" else (term,)
+    return all_of(one for one in parts if one not in known)
+
+
+def available_of(devices: Collection[str], archs: Collection[int] | None) -> list[Term]:
+    """Return where an implementation with these declarations is available."""
+    found = [member("device_type", sorted(devices))]
+    return found if archs is None else [*found, member("arch", sorted(archs))]
 
 
 def domain_record(domain: Domain) -> dict[str, Any]:
@@ -113,10 +130,8 @@ def _stand_in(key: str, record: KeyRecord) -> Candidate:
 
 
 def _implementation(key: str, record: KeyRecord) -> ImplementationModel:
-    # The formula leaves out what held of every machine known when it was written.
-    available = [member("device_type", record.devices)]
-    if record.archs is not None:
-        available.append(member("arch", record.archs))
+    # Its formulas leave out what the declarations say, and what held of every known machine.
+    available = available_of(record.devices, record.archs)
     return ImplementationModel(
         key,
         serves=all_of([*available, read(record.serves)]),

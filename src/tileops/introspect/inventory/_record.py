@@ -55,7 +55,7 @@ class KeyRecord(msgspec.Struct, frozen=True, omit_defaults=True, rename={"kernel
         archs: The architectures; None for all.
         general: Whether it is the general one.
         preferred_over: The keys it states to be preferred over.
-        serves: Where its refusal is known to return None.
+        serves: Where its refusal is known to return None, given that it is available.
         raises: Where it raises.
         unknown: Where it does what no formula says.
         unmodelled: What that is.
@@ -82,7 +82,7 @@ class AcceptedRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """Possible calls that may stay unserved, and why."""
 
     where: str
-    because: str = "nobody has asked for them"
+    because: str = "unserved when the inventory was written"
 
 
 class InterfaceRecord(msgspec.Struct, frozen=True, omit_defaults=True):

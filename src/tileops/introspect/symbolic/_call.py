@@ -45,6 +45,8 @@ def _proxy_class(spec: type[CallSpec], domain: Domain, unmodelled: dict[str, str
         "with_facts": _with_facts,
         "device_facts": _device_facts,
         "describe": _describe,
+        "__copy__": lambda self: self,
+        "__deepcopy__": lambda self, memo: self,
         "__module__": __name__,
     }
     return type(f"Proxy{spec.__name__}", (CallProxy, spec), members)
@@ -87,6 +89,7 @@ _OUT_OF_REACH = (
     "__repr__",
     "__str__",
     "__format__",
+    "__reduce_ex__",
 )
 
 

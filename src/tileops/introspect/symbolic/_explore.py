@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any, Final
 
@@ -46,6 +46,7 @@ class _Path:
     decisions: tuple[Decision, ...]
     leaf: Leaf
     assumptions: tuple[str, ...] = ()
+    values: Values | None = None
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,19 @@ class Explorer:
         self._entered: list[Term] = []
         self._pending: list[_Pending] = []
 
-    def explore(self, function: Callable[[Run], Any]) -> Exploration:
+    def explore(
+        self, function: Callable[[Run], Any], confirm: Callable[[Values, Any], str | None]
+    ) -> Exploration:
         """Run *function* along every path.
 
         It is run twice along each; where the second run decides or ends otherwise, the function
-        depends on more than its call, and the path counts as not modelled.
+        depends on more than its call, and the path counts as not modelled. So it does where the
+        real code, asked about one call of the path, says something else.
+
+        Args:
+            function: What to explore.
+            confirm: Given a call and what a path returned, says how the real code contradicts
+                it, or None.
         """
         first = self._prover.find()
         begun = self._prover.steps()
@@ -93,7 +102,8 @@ class Explorer:
             self._move_to(start.decisions)
             path = self._run(function, start)
             assumptions |= dict.fromkeys(path.assumptions)
-            paths.append(self._repeated(function, path))
+            path = self._repeated(function, path)
+            paths.append(self._confirmed(confirm, path))
         self._move_to(())
         return Exploration(_tree(paths, 0), explored, tuple(assumptions))
 
@@ -155,6 +165,7 @@ class Explorer:
         run.model = start.model
         leaf = _outcome(function, run, self.shadow)
         decisions = tuple(run.decisions)
+        values = run.model or self._prover.find().values
         if len(decisions) < len(start.decisions):
             why = leaf.unmodelled or Unmodelled(_UNSTEADY, _where(start.decisions))
             return _Path(start.decisions, Leaf(None, why))
@@ -162,7 +173,7 @@ class Explorer:
             turned = decisions[place]
             other = Decision(turned.subject, turned.options, turned.values, side, turned.site)
             self._pending.append(_Pending((*decisions[:place], other), model))
-        return _Path(decisions, leaf, tuple(run.assumptions))
+        return _Path(decisions, leaf, tuple(run.assumptions), values)
 
     def _repeated(self, function: Callable[[Run], Any], path: _Path) -> _Path:
         again = Run(_Repetition(self), path.decisions)
@@ -171,8 +182,17 @@ class Explorer:
             leaf != path.leaf or tuple(again.decisions) != path.decisions
         ):
             why = leaf.unmodelled or Unmodelled(_UNSTEADY, _where(path.decisions))
-            return _Path(path.decisions, Leaf(None, why))
+            return replace(path, leaf=Leaf(None, why))
         return path
+
+    def _confirmed(self, confirm: Callable[[Values, Any], str | None], path: _Path) -> _Path:
+        if path.leaf.unmodelled is not None or path.values is None:
+            return path
+        contradiction = confirm(path.values, path.leaf.result)
+        if contradiction is None:
+            return path
+        why = Unmodelled(contradiction, _where(path.decisions))
+        return replace(path, leaf=Leaf(None, why))
 
 
 class _Repetition:

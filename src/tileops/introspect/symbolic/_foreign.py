@@ -48,7 +48,7 @@ ENVIRONMENT: Final = frozenset(
 _NATURAL: Final = frozenset(
     {
         *(abs, all, any, callable, delattr, divmod, getattr, hasattr, hash, isinstance),
-        *(issubclass, iter, len, max, min, next, pow, print, setattr, sorted, sum),
+        *(issubclass, iter, len, max, min, next, pow, setattr, sorted, sum),
         *(math.ceil, math.floor, math.trunc, math.prod, copy.copy, copy.deepcopy),
     }
 )
@@ -135,7 +135,9 @@ def _int(shadow: Shadow, value: Any = 0, *base: Any) -> Any:
 
 def _float(shadow: Shadow, value: Any = 0.0) -> Any:
     if type(value) is SymbolicNumber:
-        return value if value.is_real else SymbolicNumber(shadow.run, value.term, True)
+        if not value.is_real:
+            shadow.run.assume("every int is taken as an exact float")
+        return SymbolicNumber(shadow.run, value.term, True)
     if isinstance(value, SymbolicText):
         shadow.run.give_up("reads a number from a text made of a symbolic number")
     return float(value)
@@ -200,8 +202,13 @@ _HANDLERS: Final[dict[Any, Callable[..., Any]]] = {
     functools.reduce: _reduced,
     dataclasses.replace: _replace,
     math.fabs: _fabs,
+    # Symbolic values are immutable and copy as themselves.
+    copy.copy: lambda shadow, value: copy.copy(value),
+    copy.deepcopy: lambda shadow, value, memo=None: copy.deepcopy(value, memo),
     operator.contains: _contains,
     operator.is_: lambda shadow, a, b: shadow.same(a, b),
     operator.is_not: lambda shadow, a, b: not shadow.same(a, b),
+    # What a refusal prints would be printed once for every path.
+    print: lambda shadow, *values, **keywords: None,
     **dict.fromkeys((builtins.eval, builtins.exec, locals, globals, vars, id), _unseen),
 }

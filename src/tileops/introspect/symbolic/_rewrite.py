@@ -109,14 +109,15 @@ def _check(node: Definition, code: CodeType) -> None:
 def _enclosed(node: Definition, owner: str | None, free: tuple[str, ...]) -> ast.Module:
     """Define the copy where its free names are variables of a function, and in its class.
 
-    The class makes the compiler mangle private names as it did in the original.
+    The class makes the compiler mangle private names as it did in the original; one whose name
+    is all underscores mangles none. It also keeps the copy's own name out of its reach, so that a
+    recursive function finds what its original finds.
     """
     inner: ast.stmt
     inner = node if isinstance(node, ast.FunctionDef) else ast.Expr(node)  # type: ignore[arg-type]
     if isinstance(node, ast.FunctionDef):
         node.decorator_list = []
-    if owner is not None:
-        inner = ast.ClassDef(owner, [], [], [inner], [])
+    inner = ast.ClassDef(owner or "_", [], [], [inner], [])
     names = [ast.arg(name) for name in (*HOOKS.values(), *free)]
     outer = ast.FunctionDef(
         "__tileops_outer__", ast.arguments([], names, None, [], [], None, []), [inner], [], None

@@ -99,7 +99,9 @@ def explore(
     form = form_of(spec)
     explorer = Explorer(Prover(domain), form.decode)
     explorations = {
-        one.key: explorer.explore(partial(_judged, explorer, one, form, domain))
+        one.key: explorer.explore(
+            partial(_judged, explorer, one, form, domain), partial(_contradiction, one, form)
+        )
         for one in table.candidates
     }
     model = InterfaceModel(
@@ -123,6 +125,19 @@ def _judged(
     if verdict is None:
         return Judged()
     return Judged(verdict.stage, None if verdict.reason is None else plain_text(verdict.reason))
+
+
+def _contradiction(
+    candidate: Candidate, form: SpecForm, values: Values, found: Judged
+) -> str | None:
+    """Say how the real code, asked about a call, differs from what exploring found."""
+    verdict = judge(candidate, form.call(values))
+    stage = None if verdict is None else verdict.stage
+    if stage is found.stage:
+        return None
+    said = "applies" if stage is None else f"is {stage.value}"
+    explored = "applies" if found.stage is None else f"is {found.stage.value} ({found.reason})"
+    return f"{said} for {form.call(values).describe()}, where exploring it finds that it {explored}"
 
 
 def _modelled(candidate: Candidate, found: Exploration) -> ImplementationModel:
@@ -175,7 +190,13 @@ def _possible_calls(spec: Any, machines: tuple[Machine, ...]) -> Domain:
             return f"impossible() raises {type(error).__name__}"
         return _POSSIBLE if excluded is None else _EXCLUDED
 
-    found = explorer.explore(classified)
+    def contradiction(values: Values, result: Any) -> str | None:
+        excluded = form.call(values).impossible()
+        if result not in (_POSSIBLE, _EXCLUDED) or (excluded is None) == (result == _POSSIBLE):
+            return None
+        return "impossible() says something else where it is explored"
+
+    found = explorer.explore(classified, contradiction)
     doubts = sorted(
         {str(leaf.unmodelled or leaf.result) for leaf in leaves(found.tree) if _is_doubtful(leaf)}
     )

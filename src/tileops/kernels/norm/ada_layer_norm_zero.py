@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from tileops.device import DeviceFacts
+from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.norm.call_spec import AdaLayerNormZeroFwdInterface
 from tileops.kernels.norm.row_norm import RowNormKernel
 
@@ -35,14 +36,25 @@ class AdaLayerNormZeroKernel(RowNormKernel, AdaLayerNormZeroFwdInterface):
         self, x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, gate: torch.Tensor
     ) -> torch.Tensor:
         """Normalize, scale, shift and gate each row of *x* into a new tensor."""
-        y = torch.empty_like(x)
-        self._launch(
-            self._anchor,
-            x.data_ptr(),
-            scale.data_ptr(),
-            shift.data_ptr(),
-            gate.data_ptr(),
-            y.data_ptr(),
-            x.numel() // self._n,
-        )
-        return y
+        run: Callable[..., torch.Tensor] = self.bind(x, scale, shift, gate)
+        return run(x, scale, shift, gate)
+
+    def bind(
+        self, x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, gate: torch.Tensor
+    ) -> Callable[..., Any]:
+        """Count the rows once; the rest of a call is the allocation and the launch."""
+        rows, empty_like = x.numel() // self._n, torch.empty_like
+
+        @any_address
+        def run(
+            x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, gate: torch.Tensor
+        ) -> torch.Tensor:
+            source, factor, offset = x.data_ptr(), scale.data_ptr(), shift.data_ptr()
+            gating = gate.data_ptr()
+            if (source | factor | offset | gating) & MISALIGNED:
+                return self.forward(aligned(x), aligned(scale), aligned(shift), aligned(gate))
+            y = empty_like(x)
+            self._launch(self._anchor, source, factor, offset, gating, y.data_ptr(), rows)
+            return y
+
+        return run

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from tileops.device import DeviceFacts
+from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.norm.call_spec import FusedAddLayerNormFwdInterface
 from tileops.kernels.norm.row_norm import RowNormKernel
 
@@ -29,14 +30,24 @@ class FusedAddLayerNormKernel(RowNormKernel, FusedAddLayerNormFwdInterface):
         self, x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Add, then normalize the rounded sum; both are new tensors."""
-        y, total = torch.empty_like(x), torch.empty_like(x)
-        self._launch(
-            x.data_ptr(),
-            residual.data_ptr(),
-            weight,
-            bias,
-            y.data_ptr(),
-            total.data_ptr(),
-            x.numel() // self._n,
-        )
-        return y, total
+        run: Callable[..., tuple[torch.Tensor, torch.Tensor]] = self.bind(x, residual, weight, bias)
+        return run(x, residual, weight, bias)
+
+    def bind(
+        self, x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+    ) -> Callable[..., Any]:
+        """Count the rows once; the rest of a call is the allocation and the launch."""
+        rows, empty_like = x.numel() // self._n, torch.empty_like
+
+        @any_address
+        def run(
+            x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+        ) -> tuple[torch.Tensor, torch.Tensor]:
+            source, addend = x.data_ptr(), residual.data_ptr()
+            if (source | addend | weight.data_ptr() | bias.data_ptr()) & MISALIGNED:
+                return self.forward(aligned(x), aligned(residual), aligned(weight), aligned(bias))
+            y, total = empty_like(x), empty_like(x)
+            self._launch(source, addend, weight, bias, y.data_ptr(), total.data_ptr(), rows)
+            return y, total
+
+        return run

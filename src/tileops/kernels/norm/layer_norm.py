@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
 from tileops.device import current_facts
+from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.kernel import Entry, Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, LayerNormFwdInterface
 
@@ -38,6 +42,20 @@ class LayerNormKernel(Kernel, LayerNormFwdInterface):
 
     def forward(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         """Normalize each run of ``n`` trailing elements of *x* into a new tensor."""
-        y = torch.empty_like(x)
-        self._launch(x.data_ptr(), weight, bias, y.data_ptr(), x.numel() // self._n)
-        return y
+        run: Callable[..., torch.Tensor] = self.bind(x, weight, bias)
+        return run(x, weight, bias)
+
+    def bind(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> Callable[..., Any]:
+        """Count the rows once; the rest of a call is the allocation and the launch."""
+        rows, empty_like = x.numel() // self._n, torch.empty_like
+
+        @any_address
+        def run(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+            source = x.data_ptr()
+            if (source | weight.data_ptr() | bias.data_ptr()) & MISALIGNED:
+                return self.forward(aligned(x), aligned(weight), aligned(bias))
+            y = empty_like(x)
+            self._launch(source, weight, bias, y.data_ptr(), rows)
+            return y
+
+        return run

@@ -8,7 +8,9 @@ from tileops.ops._signature._bound import BoundCall
 from tileops.ops._signature._checks import CallChecks
 from tileops.ops._signature._cost import Cost, cost_of
 from tileops.ops._signature._params import check_params
+from tileops.ops._signature._plain_results import plain_results
 from tileops.ops._signature._results import check_results, empty_outputs
+from tileops.ops._signature._sizes import Sizes
 from tileops.ops._signature._workload import workload_inputs, workload_params
 
 __all__ = [
@@ -17,10 +19,12 @@ __all__ = [
     "Cost",
     "ResultError",
     "SignatureError",
+    "Sizes",
     "check_params",
     "check_results",
     "cost_of",
     "empty_outputs",
+    "plain_results",
     "workload_inputs",
     "workload_params",
 ]

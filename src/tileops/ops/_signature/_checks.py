@@ -19,6 +19,7 @@ from tileops.ops._signature._params import check_params
 from tileops.ops._signature._placement import call_device, check_contiguity
 from tileops.ops._signature._presence import check_buffers, check_presence
 from tileops.ops._signature._refinements import check_refinements
+from tileops.ops._signature._sizes import Sizes, sizes_of
 
 _NONE: Mapping[str, Any] = {}
 
@@ -105,6 +106,16 @@ class CallChecks:
             buffers={b.output: b.name for b in signature.buffers if b.name in receiving},
             execution=passed,
         )
+
+    def sizes(self, call: BoundCall) -> Sizes | None:
+        """Return what calls that differ from *call* in sizes alone must satisfy.
+
+        None where the checks cannot be reduced to that.
+
+        Args:
+            call: A call that passed the checks.
+        """
+        return sizes_of(self._narrowed, call)
 
     def _execution(self, execution: Mapping[str, Any]) -> dict[str, Any]:
         decls = {decl.name: decl for decl in self.signature.execution}

@@ -44,6 +44,21 @@ def shape_of(axes: Sequence[Axis], scope: Scope) -> tuple[Any, ...]:
     return tuple(sizes)
 
 
+def lengths_of(axes: Sequence[Axis], rank: int, values: Mapping[str, Any]) -> list[int] | None:
+    """Return how many dims each axis stands for, or None when the rank does not fit."""
+    known: list[int | None] = []
+    for axis in axes:
+        if not axis.splice:
+            known.append(1)
+        else:
+            value = values.get(str(axis.name))
+            known.append(None if value is None else len(value))
+    left = rank - sum(length or 0 for length in known)
+    if left < 0 or (left > 0 and None not in known):
+        return None
+    return [left if length is None else length for length in known]
+
+
 class _Dims:
     """The dims bound so far, and by which tensor."""
 
@@ -57,7 +72,7 @@ class _Dims:
     def bind(self, tensor: str, shape: Shape, sizes: tuple[int, ...]) -> None:
         """Check the rank and the axes that are names or numbers; bind the names that are new."""
         axes = shape.choose(self.scope)
-        lengths = _lengths(axes, len(sizes), self.values)
+        lengths = lengths_of(axes, len(sizes), self.values)
         found: dict[str, Any] = {}
         fits = lengths is not None
         first = 0
@@ -104,21 +119,6 @@ class _Dims:
             requirement=f"have shape {_required(axes, self.scope)}{why}{problem}",
             given=str(sizes),
         )
-
-
-def _lengths(axes: Sequence[Axis], rank: int, values: Mapping[str, Any]) -> list[int] | None:
-    """Return how many dims each axis stands for, or None when the rank does not fit."""
-    known: list[int | None] = []
-    for axis in axes:
-        if not axis.splice:
-            known.append(1)
-        else:
-            value = values.get(str(axis.name))
-            known.append(None if value is None else len(value))
-    left = rank - sum(length or 0 for length in known)
-    if left < 0 or (left > 0 and None not in known):
-        return None
-    return [left if length is None else length for length in known]
 
 
 def _required(axes: Sequence[Axis], scope: Scope) -> str:

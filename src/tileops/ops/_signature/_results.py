@@ -51,7 +51,7 @@ def check_results(
     for name, tensor in tensors.items():
         _check_result(call, name, tensor, source)
     _check_memory(call, tensors, inputs, buffers, source)
-    return _in_order(call, tensors, inputs)
+    return in_order(call, tensors, inputs)
 
 
 def empty_outputs(
@@ -72,12 +72,13 @@ def empty_outputs(
                 if buffer is None
                 else buffer
             )
-    return _in_order(call, tensors, inputs)
+    return in_order(call, tensors, inputs)
 
 
-def _in_order(
+def in_order(
     call: BoundCall, tensors: Mapping[str, torch.Tensor], inputs: Sequence[torch.Tensor | None]
 ) -> tuple[torch.Tensor, ...]:
+    """Return the outputs of a call in order, given the new ones by name."""
     given = dict(zip(call.inputs, inputs, strict=False))
     found = [tensors.get(name, given.get(call.aliases.get(name, ""))) for name in call.outputs]
     return tuple(tensor for tensor in found if tensor is not None)

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import torch
 
+from tileops.kernels.alignment import like
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, LayerNormFwdInterface
 from tileops.kernels.norm.layer_norm import LayerNormKernel
 from tileops.ops.norm._affine import AffineIdentity
-from tileops.ops.norm._rows import over_rows
+from tileops.ops.norm._rows import rows_of
 from tileops.ops.op import Op, Request
 
 __all__ = ["LayerNormFwdOp"]
@@ -83,16 +84,15 @@ class LayerNormFwdOp(Op):
 
     def bind(self, kernels: tuple[Kernel, ...], *inputs: torch.Tensor | None) -> Callable[..., Any]:
         """Pass ones and zeros for a weight and a bias that are absent, and rows of one dim."""
-        run = super().bind(kernels)
-        if len(self.normalized_shape) > 1:
-            run = over_rows(run, math.prod(self.normalized_shape))
+        (kernel,) = kernels
         input, weight, bias = inputs
-        if weight is not None and bias is not None:
-            return run
         assert input is not None
+        if weight is not None and bias is not None:
+            return rows_of(kernel, self.normalized_shape, input, weight, bias)
         ones, zeros = self._affine.like(input)
+        run = rows_of(kernel, self.normalized_shape, input, ones, zeros)
         if weight is None and bias is None:
-            return lambda input, weight, bias: run(input, ones, zeros)
+            return like(run, lambda input, weight, bias: run(input, ones, zeros))
         if weight is None:
-            return lambda input, weight, bias: run(input, ones, bias)
-        return lambda input, weight, bias: run(input, weight, zeros)
+            return like(run, lambda input, weight, bias: run(input, ones, bias))
+        return like(run, lambda input, weight, bias: run(input, weight, zeros))

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import torch
 
+from tileops.kernels.alignment import like
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, RMSNormFwdInterface
 from tileops.kernels.norm.rms_norm import RMSNormKernel
 from tileops.ops.norm._affine import AffineIdentity
-from tileops.ops.norm._rows import over_rows
+from tileops.ops.norm._rows import rows_of
 from tileops.ops.op import Op, Request
 
 __all__ = ["RMSNormFwdOp"]
@@ -77,12 +78,11 @@ class RMSNormFwdOp(Op):
 
     def bind(self, kernels: tuple[Kernel, ...], *inputs: torch.Tensor | None) -> Callable[..., Any]:
         """Pass ones for a weight that is absent, and rows of one dim."""
-        run = super().bind(kernels)
-        if len(self.normalized_shape) > 1:
-            run = over_rows(run, math.prod(self.normalized_shape))
+        (kernel,) = kernels
         x, weight = inputs
-        if weight is not None:
-            return run
         assert x is not None
+        if weight is not None:
+            return rows_of(kernel, self.normalized_shape, x, weight)
         ones, _ = self._affine.like(x)
-        return lambda x, weight: run(x, ones)
+        run = rows_of(kernel, self.normalized_shape, x, ones)
+        return like(run, lambda x, weight: run(x, ones))

@@ -1,0 +1,97 @@
+"""The plans of one op: found by recognising a call, by its fingerprint, or by its form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tileops.ops._bounded import Bounded
+from tileops.ops._fingerprint import Fingerprint, fingerprint, form_of
+from tileops.ops._first_call import first_call
+from tileops.ops._form import Form
+from tileops.ops._plan import Plan, Run
+from tileops.ops._recognise import recogniser
+
+if TYPE_CHECKING:
+    from tileops.ops.op import Op
+
+__all__ = ["Plans"]
+
+PLANS = 1024
+"""Plans that an op keeps at least, the last used ones; a plan holds one to three kilobytes."""
+
+FORMS = 128
+"""Forms that an op keeps at least; sizes are no part of them, so there are few."""
+
+RECOGNISED = 4
+"""Kinds of calls that an op recognises without collecting their facts."""
+
+
+class Plans:
+    """What an op instance knows of its calls, dropped as a whole to be forgotten.
+
+    Attributes:
+        recognised: The plans whose calls are recognised, the latest first.
+    """
+
+    def __init__(self) -> None:
+        self.recognised: tuple[Plan, ...] = ()
+        self._by_fingerprint: Bounded[Fingerprint, Plan] = Bounded(PLANS)
+        self._forms: Bounded[Any, Form] = Bounded(FORMS)
+
+    def recognise(self, inputs: tuple[Any, ...]) -> Plan | None:
+        """Return the plan of a call that is like one of the latest repeated ones."""
+        count = len(inputs)
+        for plan in self.recognised:
+            if plan.count == count and plan.recognise is not None and plan.recognise(*inputs):
+                return plan
+        return None
+
+    def remember(self, plan: Plan, inputs: tuple[Any, ...]) -> None:
+        """Recognise calls of a plan from now on, in place of the kind that was added first."""
+        if plan.recognise is None:
+            plan.recognise = recogniser(inputs)
+        others = [one for one in self.recognised if one is not plan]
+        self.recognised = (plan, *others[: RECOGNISED - 1])
+
+    def run(
+        self,
+        op: Op,
+        inputs: tuple[Any, ...],
+        buffers: Mapping[str, Any],
+        execution: Mapping[str, Any],
+    ) -> tuple[Any, Plan | None]:
+        """Run a call that is not recognised; return the plan too where it was found."""
+        key = fingerprint(inputs, buffers, execution)
+        if key is None:
+            return first_call(op, inputs, buffers, execution)[0], None
+        plan = self._by_fingerprint.get(key)
+        if plan is None:
+            result, run = self._new(op, key, inputs, buffers, execution)
+            self._by_fingerprint[key] = Plan(run, len(inputs))
+            return result, None
+        plan.found += 1
+        return plan.run(*inputs, **buffers, **execution), plan
+
+    def _new(
+        self,
+        op: Op,
+        key: Fingerprint,
+        inputs: tuple[Any, ...],
+        buffers: Mapping[str, Any],
+        execution: Mapping[str, Any],
+    ) -> tuple[Any, Run]:
+        sizeless = form_of(key, inputs, buffers)
+        form = self._forms.get(sizeless)
+        served = None if form is None else form.run(op, inputs, buffers, execution)
+        if served is not None:
+            return served
+        result, run, call = first_call(op, inputs, buffers, execution)
+        if form is None:
+            new = Form.of(op, call, inputs)
+            if new is not None:
+                self._forms[sizeless] = new
+        return result, run
+
+    def __len__(self) -> int:
+        return len(self._by_fingerprint)

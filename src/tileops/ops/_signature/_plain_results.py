@@ -1,0 +1,47 @@
+"""Results that are plainly right, told quickly; all others are left to the full checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from tileops.ops._signature._bound import BoundCall
+from tileops.ops._signature._results import in_order
+
+
+def plain_results(
+    call: BoundCall, shapes: Sequence[Sequence[int]], results: Any, inputs: Sequence[Any]
+) -> tuple[torch.Tensor, ...] | None:
+    """Return the outputs in order where the results are new tensors as the signature wants them.
+
+    Args:
+        call: A call that differs from this one in sizes alone.
+        shapes: The shape of every new output of this one.
+        results: What the implementation returned.
+        inputs: The inputs of this one.
+    """
+    if call.buffers:
+        return None
+    specs = [spec for name, spec in call.outputs.items() if name not in call.aliases]
+    tensors = results if isinstance(results, tuple | list) else (results,)
+    if len(tensors) != len(specs) or (len(specs) == 1) is isinstance(results, tuple | list):
+        return None
+    taken = {one.untyped_storage().data_ptr() for one in inputs if one is not None}
+    for tensor, spec, shape in zip(tensors, specs, shapes, strict=True):
+        if (
+            not isinstance(tensor, torch.Tensor)
+            or tensor.shape != shape
+            or tensor.dtype != spec.dtype
+            or tensor.device != call.device
+        ):
+            return None
+        address = tensor.untyped_storage().data_ptr()
+        if address in taken:
+            return None
+        taken.add(address)
+    if not call.aliases:
+        return tuple(tensors)
+    names = (name for name in call.outputs if name not in call.aliases)
+    return in_order(call, dict(zip(names, tensors, strict=True)), inputs)

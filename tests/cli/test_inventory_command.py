@@ -1,0 +1,191 @@
+"""``tileops inventory`` and ``diff``: what is written, checked and compared, faults included."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+PLANTED = Path(__file__).with_name("packages") / "planted.py"
+
+
+def test_the_shipped_inventory_says_what_the_tree_selects(cli):
+    """The files in the package are up to date, by meaning."""
+    result = cli("inventory", "--check")
+
+    assert result.out == "the inventory says what the ops select\n"
+    assert result.code == 0
+
+
+def test_the_listing_names_class_and_place(cli):
+    """One row for every key."""
+    table = cli("inventory", "BlendFwdOp", "--import", "acme_blend")
+    (row,) = [line.split() for line in table.out.splitlines() if " blend_tma " in line]
+
+    assert row[:5] == ["BlendFwdOp", "blend", "blend_tma", "BlendTmaKernel", "acme_blend.py:86"]
+    assert row[-1] == "blend_narrow"
+    assert "90" in row
+    markdown = cli("inventory", "BlendFwdOp", "--import", "acme_blend", "--format", "md")
+    assert (
+        "| BlendFwdOp | blend | blend_tma | BlendTmaKernel | 90 |  | blend_narrow | n % 8 == 0 |"
+        in markdown.out
+    )
+
+
+def test_json_is_what_its_schema_says(cli):
+    """The JSON listing holds what the files hold."""
+    schema = json.loads(cli("inventory", "--schema").out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    answer = json.loads(cli("inventory", "--format", "json").out)
+
+    jsonschema.validate(answer, schema)
+    assert "norm" in answer["families"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, environment):
+    """A repository with an op and its inventory, committed; and how to run tileops in it."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copy(PLANTED, folder)
+
+    def run(line: str):
+        return subprocess.run(
+            ["bash", "-c", line],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert run("tileops inventory --import planted --folder inventory --update").returncode == 0
+    identity = "-c user.name=Someone -c user.email=someone@example.com"
+    commit = f"git init -q && git add . && git {identity} commit -qm Add"
+    assert run(commit).returncode == 0
+    return folder, run
+
+
+FAULTS = {
+    "removed-preference": (
+        '    preferred_over = frozenset({"bs1"})\n',
+        "",
+        "long -> ambiguous",
+        "arch is 90 and batch == 1 and seqlen_kv >= 1024",
+        "ambiguous",
+    ),
+    "widened-refusal": (
+        "call.seqlen_kv < 1024",
+        "call.seqlen_kv < 512",
+        "bs1 -> long",
+        "seqlen_kv >= 512",
+        "selected long",
+    ),
+    "dropped-arch": (
+        "    supported_archs = [90]\n",
+        "    supported_archs = [89]\n",
+        "bs1 -> decode",
+        "arch is 90",
+        "selected decode",
+    ),
+    "swapped-general": (
+        "    general = False\n    supported_archs = [90]\n",
+        "    general = True\n    supported_archs = [90]\n",
+        "bs1 -> decode",
+        "arch is 90",
+        "selected decode",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found_with_a_call_that_shows_it(project, fault):
+    """The check fails, the comparison names the calls, and the call it names shows the fault."""
+    folder, run = project
+    old, new, change, where, shown = FAULTS[fault]
+    text = PLANTED.read_text(encoding="utf-8")
+    assert old in text
+    faulty = text.replace(old, new, 1)
+    if fault == "swapped-general":
+        faulty = faulty.replace(
+            "    general = True\n    supported_archs = [80", "    supported_archs = [80", 1
+        )
+        faulty = faulty.replace('frozenset({"bs1"})', "frozenset()")
+    (folder / "planted.py").write_text(faulty, encoding="utf-8")
+    checked = run("tileops inventory --import planted --folder inventory --check")
+
+    assert checked.returncode == 1, checked.stdout + checked.stderr
+    lines = [line.strip() for line in checked.stdout.splitlines()]
+    assert f"changed  {change}" in lines
+    place = lines.index(f"changed  {change}")
+    assert all(part in lines[place + 1] for part in where.split(" and "))
+    command = lines[place + 2]
+    explained = run(f"{command} --import planted")
+    assert shown in explained.stdout
+
+
+def test_a_changed_inventory_is_compared_with_a_revision(project):
+    """Two revisions, or a revision and a folder, are compared without importing the code."""
+    folder, run = project
+    faulty = PLANTED.read_text(encoding="utf-8").replace("seqlen_kv < 1024", "seqlen_kv < 2048")
+    (folder / "planted.py").write_text(faulty, encoding="utf-8")
+    assert run("tileops inventory --import planted --folder inventory --update").returncode == 0
+    (folder / "planted.py").write_text("raise SystemExit('nobody imports this')\n")
+    compare = "tileops diff HEAD inventory --folder inventory"
+    compared = run(f"{compare} --exit-code")
+    written = run(f"{compare} --format json")
+    schema = json.loads(run("tileops diff --schema").stdout)
+
+    assert compared.returncode == 1
+    assert "changed  long -> bs1" in compared.stdout
+    assert "seqlen_kv < 2048" in compared.stdout
+    assert written.returncode == 0
+    jsonschema.validate(json.loads(written.stdout), schema)
+    assert "| `long` | `bs1` |" in run(f"{compare} --format md").stdout
+    assert (
+        "::notice title=DecodeFwdOp.decode::long -> bs1" in run(f"{compare} --format github").stdout
+    )
+    assert run("tileops diff inventory inventory --exit-code").returncode == 0
+
+
+def test_an_op_without_interfaces_is_told_to_declare_them(cli, tmp_path, monkeypatch):
+    """An op that holds kernels and states no interface fails the check by name."""
+    module = tmp_path / "acme_undeclared.py"
+    module.write_text(
+        "from planted import DecodeFwdOp, DecodeKernel\n"
+        "from tileops.ops.op import Op\n"
+        "class BareFwdOp(Op):\n"
+        "    kernel_types = {'decode': DecodeKernel}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    words = ("inventory", "BareFwdOp", "--import", "acme_undeclared", "--folder", str(tmp_path))
+    result = cli(*words, "--check")
+
+    assert result.code == 1
+    assert "declare interfaces instead" in result.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "fragment"),
+    [
+        pytest.param(["diff"], 2, "needs BASE and HEAD", id="nothing-to-compare"),
+        pytest.param(["diff", "no-such-revision", "."], 3, "no inventory in", id="no-revision"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(cli, words, code, fragment):
+    """A missing side ends with a sentence and its exit code."""
+    result = cli(*words)
+
+    assert result.code == code
+    assert fragment in result.err
+
+
+def test_diff_loads_no_torch(modules_after, tmp_path):
+    """Comparing inventories needs neither torch nor the kernels."""
+    (tmp_path / "inventory").mkdir()
+    loaded = modules_after("diff", str(tmp_path / "inventory"), str(tmp_path / "inventory"))
+
+    assert loaded.isdisjoint({"torch", "tilelang", "libcst"})

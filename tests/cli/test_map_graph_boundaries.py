@@ -1,0 +1,151 @@
+"""``tileops map``, ``graph`` and ``boundaries`` in every form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+BLEND = ("BlendFwdOp", "--import", "acme_blend", "--interface", "blend")
+
+
+def test_a_line_folds_what_repeats(cli):
+    """Intervals are exact; stripes are said by their remainders."""
+    result = cli("map", *BLEND, "--vary", "n=1..600", "--arch", "90")
+    lines = [" ".join(line.split()) for line in result.out.splitlines()]
+
+    assert result.code == 0
+    assert lines == [
+        "n from 1 to 600 exact",
+        "1 to 256 blend_tma where n % 8 is 0",
+        "1 to 256 blend_narrow otherwise",
+        "257 to 600 blend_tma where n % 8 is 0",
+        "257 to 600 blend otherwise",
+    ]
+
+
+def test_a_line_as_csv_is_gapless(cli):
+    """Rows of the CSV form follow one another from end to end."""
+    result = cli("map", *BLEND, "--vary", "n=1..600", "--arch", "90", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(result.out)))
+
+    assert rows[0]["n_low"] == "1"
+    assert rows[-1]["n_high"] == "600"
+    assert all(int(after["n_low"]) == int(before["n_high"]) + 1 for before, after in pairwise(rows))
+    by_low = {row["n_low"]: row["outcome"] for row in rows}
+    assert by_low["8"] == "blend_tma"
+    assert by_low["9"] == "blend_narrow"
+
+
+def test_a_plane_has_a_cell_for_every_character(cli):
+    """Two facts make a raster; capitals are proved."""
+    words = ("--vary", "n=1..400", "--vary", "batch=1..8", "--arch", "80")
+    result = cli("map", *BLEND, *words)
+    lines = [line.split() for line in result.out.splitlines()]
+
+    assert result.code == 0
+    assert "n 1 to 400 across, batch 1 to 8 up" in result.out
+    assert ["B", "b", "blend_narrow"] in lines
+    first_row = next(cells for tick, cells in lines[1:] if tick == "1")
+    assert first_row.startswith("BBB")
+    assert first_row.endswith("LLL")
+    rows = list(csv.DictReader(io.StringIO(cli("map", *BLEND, *words, "--format", "csv").out)))
+    assert {row["outcome"] for row in rows} >= {"blend_narrow", "blend"}
+
+
+@pytest.mark.parametrize("vary", [["n=1..600"], ["n=1..400", "batch=1..8"]])
+def test_drawings_are_well_formed(cli, vary):
+    """SVG parses and has a shape for every outcome; HTML holds it."""
+    words = [word for one in vary for word in ("--vary", one)]
+    svg = cli("map", *BLEND, *words, "--arch", "90", "--format", "svg").out
+    page = cli("map", *BLEND, *words, "--arch", "90", "--format", "html").out
+    titles = [one.text or "" for one in ElementTree.fromstring(svg).iter() if "title" in one.tag]
+
+    assert any("blend_tma" in title for title in titles)
+    assert svg in page
+
+
+@pytest.mark.parametrize(
+    ("words", "fragment"),
+    [
+        pytest.param(["--vary", "n=1-9"], "fact=low..high", id="form"),
+        pytest.param(["--vary", "m=1..9"], "no integer fact 'm'", id="fact"),
+        pytest.param(["--vary", "n=0..9"], "must be 1 to 4096", id="range"),
+        pytest.param(["--vary", "n=9..1"], "is above", id="order"),
+        pytest.param([], "needs an OP and one --vary or two", id="nothing-varies"),
+    ],
+)
+def test_what_cannot_be_mapped_is_a_usage_error(cli, words, fragment):
+    """A word that is no axis is rejected with a sentence."""
+    result = cli("map", *BLEND, "--arch", "90", *words)
+
+    assert result.code == 2
+    assert fragment in result.err
+
+
+@pytest.mark.parametrize(
+    ("form", "fragments"),
+    [
+        pytest.param("text", ["\n  blend_single\n  > blend_tma\n    > blend_narrow\n"
+                              "      > blend  general\n"], id="text"),
+        pytest.param("dot", ['"blend_tma" -> "blend_narrow"', '"blend" [style=dashed]'], id="dot"),
+        pytest.param("mermaid", ["flowchart TD", "blend (general)"], id="mermaid"),
+    ],
+)  # fmt: skip
+def test_a_graph_shows_precedence(cli, form, fragments):
+    """Every form names the keys and who outranks whom."""
+    result = cli("graph", *BLEND, "--format", form)
+
+    assert result.code == 0
+    assert all(fragment in result.out for fragment in fragments)
+
+
+def test_an_undeclared_overlap_is_shown_with_a_call(cli):
+    """Two keys without precedence that share a call are pointed out."""
+    result = cli("graph", "BlendFwdOp", "--import", "acme_blend", "--interface", "split")
+
+    assert "both serve some calls, NO precedence is declared" in result.out
+    assert "--parts 5" in result.out
+
+
+@pytest.mark.parametrize("command", ["graph", "boundaries"])
+def test_json_is_what_its_schema_says(cli, command):
+    """The JSON forms are valid."""
+    schema = json.loads(cli(command, "--schema").out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    jsonschema.validate(json.loads(cli(command, *BLEND, "--format", "json").out), schema)
+
+
+def test_boundaries_name_both_sides(cli):
+    """A row names the fact, its values on both sides and what they select."""
+    result = cli("boundaries", *BLEND, "--gpu", "a100")
+    rows = [line.split()[:5] for line in result.out.splitlines()]
+
+    assert ["n", "256", "blend_narrow", "257", "blend"] in rows
+
+
+def test_boundaries_become_a_test_that_passes(cli, tmp_path, environment):
+    """The generated module runs as it is and passes."""
+    (tmp_path / "test_generated.py").write_text(
+        cli("boundaries", *BLEND, "--format", "pytest").out, encoding="utf-8"
+    )
+    packages = str(__file__).rpartition("/")[0] + "/packages"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "test_generated.py"],
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": f"{environment['PYTHONPATH']}:{packages}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert "passed" in done.stdout
