@@ -28,7 +28,7 @@ class NoRequestFwdInterface(KernelInterface):
 
 
 class BadRequestFwdInterface(NoRequestFwdInterface):
-    request = int
+    request = int  # tileops: ignore[interface-request] -- what is to be refused
 
 
 class RefusalAsMethod(ScaleKernel):

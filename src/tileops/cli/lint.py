@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import enum
 import os
+import sys
+from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._render import emit
+from tileops.cli._values import at_least
+
+if TYPE_CHECKING:
+    from tileops.findings import Applicability
+    from tileops.lint import LintRun
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -27,34 +35,131 @@ class Format(enum.StrEnum):
 
 @app.command()
 def lint(
-    paths: Annotated[list[str] | None, typer.Argument(help="Files and folders.")] = None,
-    select: Annotated[list[str] | None, typer.Option(help="Run these rules only.")] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="Leave these rules out.")] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to write.")] = Format.FULL,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Processes; 0: one per CPU.")] = 0,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Neither read nor write it.")
+    paths: Annotated[
+        list[str] | None, typer.Argument(help="Files and folders.", show_default=False)
+    ] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(help="Run only these: rule ids, tiers (error, or E), all; may be repeated."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Leave these out; as for --select.")
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Apply the safe fixes; exits with 1 when it did.")
     ] = False,
+    unsafe_fixes: Annotated[
+        bool, typer.Option("--unsafe-fixes", help="Apply also fixes that need a reader's eye.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show what the fixes would change; write nothing.")
+    ] = False,
+    form: Annotated[Format, typer.Option("--format", help="How to write.")] = Format.FULL,
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="Count the findings per rule instead.")
+    ] = False,
+    show_unknown: Annotated[
+        bool,
+        typer.Option("--show-unknown", help="Say also what could not be resolved."),
+    ] = False,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Hide the findings this file knows.")
+    ] = None,
+    update_baseline: Annotated[
+        bool, typer.Option("--update-baseline", help="Write the findings into the baseline.")
+    ] = False,
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", callback=at_least(0), help="Processes; 0: one per CPU.")
+    ] = 0,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither read nor write the cache.")
+    ] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")] = False,
 ) -> None:
     """Check PATHS, or the whole project, against the rules of the kernel contract.
 
     Every tracked file of the project is read, since rules look across files; findings are
-    shown for PATHS. The exit code is 1 when there are findings.
+    shown for PATHS. The exit code is 0 when there was nothing to report, 1 when there were
+    findings, fixed ones included, and 2 when the linter could not run as asked.
     """
-    from tileops.findings import WRITERS
+    if schema:
+        emit((files("tileops.cli") / "schemas" / "lint.json").read_text("utf-8"))
+        return
+    if statistics and form not in (Format.FULL, Format.CONCISE):
+        raise UsageFailure(f"--statistics is text, and --format {form.value} is not")
+    if diff and update_baseline:
+        raise UsageFailure("--diff writes nothing, and --update-baseline is to write")
     from tileops.lint import Request, lint
     from tileops.lint.errors import LintError
 
-    jobs = jobs or os.cpu_count() or 1
-    request = Request(tuple(paths or ()), _names(select), _names(ignore), jobs, not no_cache)
+    request = Request(
+        tuple(paths or ()),
+        _names(select),
+        _names(ignore),
+        jobs or os.cpu_count() or 1,
+        cache=not no_cache,
+        fix=_fixes(fix or diff, unsafe_fixes),
+        write=not diff,
+        baseline=baseline,
+        update_baseline=update_baseline,
+        show_unknown=show_unknown,
+        edits=form in (Format.JSON, Format.SARIF),
+    )
     try:
         run = lint(request, Path.cwd())
     except LintError as error:
         raise UsageFailure(str(error)) from error
-    typer.echo(WRITERS[form.value](run.report()), nl=False)
-    raise typer.Exit(NO if run.findings else ANSWERED)
+    emit(_answer(run, form, diff, statistics))
+    _remark(run, diff)
+    raise typer.Exit(ANSWERED if run.clean else NO)
 
 
 def _names(stated: list[str] | None) -> tuple[str, ...]:
     """Split names that are given together, as in ``--select a,b``."""
     return tuple(name for part in stated or () for name in part.replace(",", " ").split())
+
+
+def _fixes(safe: bool, unsafe: bool) -> frozenset[Applicability]:
+    from tileops.findings import Applicability
+
+    if unsafe:
+        return frozenset(Applicability)
+    return frozenset({Applicability.SAFE} if safe else ())
+
+
+def _answer(run: LintRun, form: Format, diff: bool, statistics: bool) -> str:
+    """Return what goes to stdout, as far as its encoding can say it."""
+    from tileops.findings import WRITERS, write_statistics
+
+    if diff:
+        from tileops.lint._diff import diff_of
+
+        text = "".join(diff_of(path, change) for path, change in run.changes.items())
+    elif statistics:
+        text = write_statistics(run.report())
+    elif form in (Format.JSON, Format.SARIF):
+        from tileops.lint import installed_version
+
+        text = WRITERS[form.value](run.report(installed_version()))
+    else:
+        text = WRITERS[form.value](run.report())
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _remark(run: LintRun, diff: bool) -> None:
+    """Say on stderr what the findings that are shown do not tell."""
+    if not run.checked:
+        typer.echo("note: there is no tracked Python file under the given paths", err=True)
+    if run.fixed:
+        verb = "would resolve" if diff else "resolved"
+        files = _counted(len(run.changes), "file")
+        typer.echo(f"fixes {verb} {_counted(run.fixed, 'finding')} in {files}", err=True)
+    if diff and run.findings:
+        typer.echo(f"{_counted(len(run.findings), 'finding')} would be left", err=True)
+    if run.known:
+        typer.echo(f"the baseline knows {_counted(run.known, 'finding')}", err=True)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -7,14 +7,14 @@ returns text.
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from tileops.findings._finding import Applicability, Edit, Finding, Fix, Range, Severity
+from tileops.findings._finding import Applicability, Edit, Finding, Fix, Notice, Range, Severity
 from tileops.findings._fingerprint import fingerprints
 from tileops.findings._github import write_github
 from tileops.findings._json import write_json
 from tileops.findings._junit import write_junit
 from tileops.findings._report import FindingReport, RuleSummary
 from tileops.findings._sarif import write_sarif
-from tileops.findings._text import write_concise, write_full
+from tileops.findings._text import write_concise, write_full, write_statistics
 
 __all__ = [
     "WRITERS",
@@ -23,10 +23,12 @@ __all__ = [
     "Finding",
     "FindingReport",
     "Fix",
+    "Notice",
     "Range",
     "RuleSummary",
     "Severity",
     "fingerprints",
+    "write_statistics",
 ]
 
 WRITERS: Mapping[str, Callable[[FindingReport], str]] = MappingProxyType(

@@ -1,9 +1,9 @@
-"""The records that lint and audit hand to the writers: findings, their ranges and their fixes."""
+"""The records that lint and audit hand to the writers: findings, their fixes, and notices."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Applicability", "Edit", "Finding", "Fix", "Range", "Severity"]
+__all__ = ["Applicability", "Edit", "Finding", "Fix", "Notice", "Range", "Severity"]
 
 
 class Severity(StrEnum):
@@ -83,3 +83,16 @@ class Finding:
         """The sort key of every output: path, line, column, rule, then the rest."""
         r = self.range
         return (self.path, r.line, r.column, self.rule, r.end_line, r.end_column, self.message)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Notice:
+    """Something a reader should know of a file that is no finding and changes no exit code.
+
+    ``kind`` is a word or two, such as "unknown" for what could not be resolved.
+    """
+
+    path: str
+    range: Range
+    kind: str
+    message: str

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tileops.findings._finding import Finding, Fix, Range
+from tileops.findings._finding import Finding, Fix, Notice, Range
 from tileops.findings._fingerprint import fingerprints
 from tileops.findings._report import FindingReport
 
@@ -11,7 +11,7 @@ __all__ = ["write_json"]
 
 
 def write_json(report: FindingReport) -> str:
-    """Return one object: schema, tool, version, files and the findings."""
+    """Return one object: schema, tool, version, files, findings and notices."""
     names = fingerprints(report.findings)
     document = {
         "schema": report.schema,
@@ -21,6 +21,7 @@ def write_json(report: FindingReport) -> str:
         "findings": [
             _finding(finding, name) for finding, name in zip(report.findings, names, strict=True)
         ],
+        "notices": [_notice(notice) for notice in report.notices],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -42,6 +43,15 @@ def _finding(finding: Finding, fingerprint: str) -> dict[str, Any]:
 def _fix(fix: Fix) -> dict[str, Any]:
     edits = [{"path": e.path, "range": _range(e.range), "text": e.text} for e in fix.edits]
     return {"applicability": str(fix.applicability), "title": fix.title, "edits": edits}
+
+
+def _notice(notice: Notice) -> dict[str, Any]:
+    return {
+        "kind": notice.kind,
+        "path": notice.path,
+        "range": _range(notice.range),
+        "message": notice.message,
+    }
 
 
 def _range(where: Range) -> dict[str, dict[str, int]]:

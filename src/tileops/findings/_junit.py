@@ -1,7 +1,7 @@
 """Findings as JUnit XML: one test case per finding, for services that read test results."""
 
+import html
 import re
-from xml.sax.saxutils import escape, quoteattr
 
 from tileops.findings._finding import Finding
 from tileops.findings._report import FindingReport
@@ -9,7 +9,10 @@ from tileops.findings._report import FindingReport
 __all__ = ["write_junit"]
 
 # XML 1.0 has no way to write most control characters, not even escaped.
-_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNWRITABLE = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+
+# A parser turns these into blanks when they stand bare in an attribute.
+_BLANKS = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 
 
 def write_junit(report: FindingReport) -> str:
@@ -33,7 +36,7 @@ def write_junit(report: FindingReport) -> str:
 def _case(finding: Finding) -> str:
     name = f"{finding.rule} {finding.path}:{finding.range}"
     failure = f"type={_attribute(str(finding.severity))} message={_attribute(finding.message)}"
-    text = escape(_UNWRITABLE.sub("?", finding.excerpt))
+    text = html.escape(re.sub(_UNWRITABLE, "?", finding.excerpt), quote=False)
     return (
         f"    <testcase classname={_attribute(finding.path)} name={_attribute(name)}>\n"
         f"      <failure {failure}>{text}</failure>\n"
@@ -42,4 +45,7 @@ def _case(finding: Finding) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_UNWRITABLE.sub("?", text))
+    escaped = html.escape(re.sub(_UNWRITABLE, "?", text), quote=True)
+    for blank, reference in _BLANKS.items():
+        escaped = escaped.replace(blank, reference)
+    return f'"{escaped}"'

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tileops.findings._finding import Finding, Severity
+from tileops.findings._finding import Finding, Notice, Severity
 
 __all__ = ["FindingReport", "RuleSummary"]
 
@@ -28,6 +28,7 @@ class FindingReport:
         files: How many files were looked at.
         rules: The rules that could have spoken, by id.
         findings: What they said, in the order of `Finding.order`.
+        notices: What else a reader should know, sorted.
     """
 
     schema: str
@@ -36,6 +37,7 @@ class FindingReport:
     files: int
     rules: tuple[RuleSummary, ...] = ()
     findings: tuple[Finding, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     @classmethod
     def of(
@@ -47,6 +49,7 @@ class FindingReport:
         files: int,
         rules: Iterable[RuleSummary],
         findings: Iterable[Finding],
+        notices: Iterable[Notice] = (),
     ) -> "FindingReport":
         """Sort and freeze."""
         return cls(
@@ -56,4 +59,5 @@ class FindingReport:
             files,
             tuple(sorted(rules, key=lambda rule: rule.id)),
             tuple(sorted(findings, key=lambda finding: finding.order)),
+            tuple(sorted(notices)),
         )

@@ -4,7 +4,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from tileops.findings._finding import Finding, Range, Severity
+from tileops.findings._finding import Finding, Notice, Range, Severity
 from tileops.findings._fingerprint import fingerprints
 from tileops.findings._report import FindingReport, RuleSummary
 
@@ -27,7 +27,7 @@ def write_sarif(report: FindingReport) -> str:
         "version": report.version,
         "rules": [_rule(rule) for rule in report.rules],
     }
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [
@@ -35,6 +35,9 @@ def write_sarif(report: FindingReport) -> str:
             for finding, name in zip(report.findings, names, strict=True)
         ],
     }
+    if report.notices:
+        told = [_notification(notice) for notice in report.notices]
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -48,17 +51,11 @@ def _rule(rule: RuleSummary) -> dict[str, Any]:
 
 
 def _result(finding: Finding, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
-    location = {
-        "physicalLocation": {
-            "artifactLocation": {"uri": quote(finding.path)},
-            "region": _region(finding.range),
-        }
-    }
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "level": _LEVELS[finding.severity],
         "message": {"text": finding.message},
-        "locations": [location],
+        "locations": [_location(finding.path, finding.range)],
         "partialFingerprints": {"tileopsFinding/v1": fingerprint},
     }
     if finding.rule in index:
@@ -66,6 +63,20 @@ def _result(finding: Finding, fingerprint: str, index: dict[str, int]) -> dict[s
     if finding.fix is not None and finding.fix.edits:
         result["fixes"] = [_fix(finding)]
     return result
+
+
+def _notification(notice: Notice) -> dict[str, Any]:
+    return {
+        "level": "note",
+        "descriptor": {"id": notice.kind},
+        "message": {"text": notice.message},
+        "locations": [_location(notice.path, notice.range)],
+    }
+
+
+def _location(path: str, where: Range) -> dict[str, Any]:
+    physical = {"artifactLocation": {"uri": quote(path)}, "region": _region(where)}
+    return {"physicalLocation": physical}
 
 
 def _fix(finding: Finding) -> dict[str, Any]:

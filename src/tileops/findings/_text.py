@@ -1,24 +1,47 @@
-"""Findings for people: one line each (concise), or with the source line and its fix (full)."""
+"""Findings for people: one line each (concise), with the source line and its fix, or counted."""
 
-from tileops.findings._finding import Finding
+from collections import Counter
+
+from tileops.findings._finding import Finding, Notice
 from tileops.findings._report import FindingReport
 
-__all__ = ["write_concise", "write_full"]
+__all__ = ["write_concise", "write_full", "write_statistics"]
 
 
 def write_concise(report: FindingReport) -> str:
-    """Return one ``path:line:column: severity rule: message`` line per finding."""
-    return "".join(f"{_headline(finding)}\n" for finding in report.findings)
+    """Return one ``path:line:column: severity rule: message`` line per finding and notice."""
+    return "".join(f"{_headline(finding)}\n" for finding in report.findings) + _remarks(report)
 
 
 def write_full(report: FindingReport) -> str:
     """Return the concise lines, each followed by the source line, its notes and its fix."""
-    return "".join(_block(finding) for finding in report.findings) + _total(report)
+    blocks = "".join(_block(finding) for finding in report.findings)
+    return blocks + _remarks(report) + _total(report)
+
+
+def write_statistics(report: FindingReport) -> str:
+    """Return one line per rule that found something: how often, how many with a fix, which."""
+    counts = Counter(finding.rule for finding in report.findings)
+    fixable = Counter(f.rule for f in report.findings if f.fix is not None)
+    width = max([len(str(count)) for count in counts.values()], default=1)
+    lines = [
+        f"{count:{width}}  {fixable[rule]:{width}} fixable  {rule}\n"
+        for rule, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return "".join(lines) + _total(report)
 
 
 def _headline(finding: Finding) -> str:
     place = f"{finding.path}:{finding.range}"
     return f"{place}: {finding.severity} {finding.rule}: {finding.message}"
+
+
+def _remarks(report: FindingReport) -> str:
+    return "".join(f"{_remark(notice)}\n" for notice in report.notices)
+
+
+def _remark(notice: Notice) -> str:
+    return f"{notice.path}:{notice.range}: {notice.kind}: {notice.message}"
 
 
 def _block(finding: Finding) -> str:

@@ -10,17 +10,19 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from tileops.findings import Finding
-from tileops.lint.facts import FileFacts
+from tileops.findings import Finding, Notice, RuleSummary
 
-__all__ = ["Answer", "Cache", "FileState", "digest_of", "tool_key"]
+if TYPE_CHECKING:
+    from tileops.lint.facts import FileFacts
+
+__all__ = ["Answer", "Cache", "FileState", "tool_key"]
 
 _PACKAGE = Path(__file__).parent.parent
 # The manifest says what a builder takes, so an answer depends on it as on the rules.
@@ -45,16 +47,19 @@ class FileState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The findings of one run, and how many were suppressed."""
+    """What a run found, how many findings were suppressed, and what else it noticed."""
 
     findings: tuple[Finding, ...] = ()
     suppressed: int = 0
+    notices: tuple[Notice, ...] = ()
+    unknown: tuple[Notice, ...] = ()
 
 
 class _States(msgspec.Struct, array_like=True):
     key: str
     files: dict[str, FileState] = {}
     answers: dict[str, Answer] = {}
+    rules: dict[str, RuleSummary] = {}
 
 
 class _Facts(msgspec.Struct, array_like=True):
@@ -72,6 +77,12 @@ class Cache:
         self._facts: _Facts | None = None
         self._fresh: dict[bytes, FileFacts] = {}
 
+    def catalogue(self, make: Callable[[], Mapping[str, RuleSummary]]) -> Mapping[str, RuleSummary]:
+        """Return what there is to say of every rule, as an earlier run wrote it down."""
+        if not self._states.rules:
+            self._states.rules = dict(make())
+        return self._states.rules
+
     def digest(self, root: Path, path: str, read: dict[str, bytes]) -> bytes:
         """Return the digest of a file, from its state when that has not changed.
 
@@ -83,7 +94,7 @@ class Cache:
         if state is not None and (state.size, state.time, state.mode) == shown:
             return state.digest
         data = read[path] = (root / path).read_bytes()
-        digest = digest_of(data)
+        digest = _digest_of(path, data)
         if time.time_ns() - stat.st_mtime_ns > _SETTLED_NS:
             self._states.files[path] = FileState(*shown, digest)
         else:
@@ -94,19 +105,21 @@ class Cache:
         """Return what an equal run answered."""
         return self._states.answers.get(question)
 
-    def facts(self, digest: bytes) -> FileFacts | None:
+    def facts(self, digest: bytes) -> "FileFacts | None":
         """Return the facts of a content."""
         if self._facts is None:
             self._facts = self._read("facts", _Facts) or _Facts(self._key)
         raw = self._facts.facts.get(digest)
         if raw is None:
             return self._fresh.get(digest)
+        from tileops.lint.facts import FileFacts
+
         try:
             return msgspec.msgpack.decode(raw, type=FileFacts)
         except msgspec.DecodeError:
             return None
 
-    def keep(self, digest: bytes, facts: FileFacts) -> None:
+    def keep(self, digest: bytes, facts: "FileFacts") -> None:
         """Remember the facts of a content."""
         self._fresh[digest] = facts
 
@@ -146,14 +159,15 @@ class Cache:
             with os.fdopen(handle, "wb") as file:
                 file.write(msgspec.msgpack.encode(value))
             os.replace(temporary, self._folder / name)
-        except OSError:
+        except (OSError, UnicodeEncodeError):
             # A cache that cannot be written costs time, never the run.
             return
 
 
-def digest_of(data: bytes) -> bytes:
-    """Return the name of a content."""
-    return blake2b(data, digest_size=16).digest()
+def _digest_of(path: str, data: bytes) -> bytes:
+    """Return the name of a content; equal bytes mean different things to different parsers."""
+    kind = path.rpartition(".")[2].encode()[:16]
+    return blake2b(data, digest_size=16, person=kind).digest()
 
 
 def tool_key(configuration: str) -> str:

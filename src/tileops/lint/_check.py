@@ -56,9 +56,14 @@ def finding_of(report: Report, sources: Sources) -> Finding:
         range=source.range(report.span),
         message=report.message,
         symbol=report.symbol,
-        excerpt=source.line(report.span[0]).rstrip("\r\n"),
+        excerpt=_printable(source.line(report.span[0]).rstrip("\r\n")),
         fix=None if repair is None else Fix(repair.applicability, repair.title),
     )
+
+
+def _printable(text: str) -> str:
+    """Return a text without what no codec can write: the bytes its own could not read."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _order(report: Report) -> tuple[str, int, int, str, int, int, str]:

@@ -1,10 +1,12 @@
 """From a file's bytes to its facts and the notes of body rules: all that a cache miss costs."""
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 import msgspec
 
+from tileops.lint._registry import all_rules
 from tileops.lint._rule import BodyRule
 from tileops.lint._source import Source
 from tileops.lint.facts import (
@@ -18,9 +20,32 @@ from tileops.lint.facts import (
 )
 from tileops.lint.index import Foreign
 
-__all__ = ["collect"]
+__all__ = ["collect", "collect_all"]
 
 _BUILTINS = frozenset(dir(builtins))
+# Starting workers costs what parsing about this many files does.
+_WORTH_A_POOL = 64
+
+
+def collect_all(texts: Sequence[tuple[str, bytes]], jobs: int) -> Iterator[FileFacts]:
+    """Yield the facts of each file in order, from a pool of processes where that pays."""
+    if jobs < 2 or len(texts) < _WORTH_A_POOL:
+        yield from map(_collect_one, texts)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(_collect_one, texts, chunksize=max(len(texts) // (jobs * 8), 1))
+
+
+def _collect_one(file: tuple[str, bytes]) -> FileFacts:
+    return collect(*file, body_rules())
+
+
+@cache
+def body_rules() -> tuple[BodyRule, ...]:
+    """Return every body rule: facts hold the notes of all, whichever rules a run selects."""
+    return tuple(rule for rule in all_rules().values() if isinstance(rule, BodyRule))
 
 
 def collect(path: str, data: bytes, rules: Iterable[BodyRule]) -> FileFacts:

@@ -5,18 +5,23 @@ overlap an earlier repair's, when the file would not parse or would change elsew
 report would stay or another appear.
 """
 
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tileops.findings import Applicability, Edit
 from tileops.lint._memory import Workspace
-from tileops.lint._rule import Report
+from tileops.lint._rule import Repair, Report
 from tileops.lint._source import Source
 from tileops.lint._verify import stray_change
 
-__all__ = ["FixRun", "apply_fixes"]
+__all__ = ["FixRun", "Name", "apply_fixes", "edits_of", "name_of"]
 
 _PASSES = 3
+
+
+Name = tuple[str, str, str, str]
+"""What identifies a report while lines move: its rule, path, symbol and message."""
 
 
 @dataclass(slots=True)
@@ -25,7 +30,7 @@ class FixRun:
 
     workspace: Workspace
     applied: list[Report] = field(default_factory=list)
-    withheld: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    withheld: dict[Name, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,63 +39,100 @@ class _Candidate:
     edits: tuple[Edit, ...]
 
 
-def apply_fixes(workspace: Workspace, allowed: frozenset[Applicability]) -> FixRun:
-    """Apply every allowed repair, pass after pass until none is left or the passes are used up.
+def apply_fixes(
+    workspace: Workspace,
+    allowed: frozenset[Applicability],
+    wanted: Callable[[Report], bool] = lambda _: True,
+) -> FixRun:
+    """Apply every allowed repair of a wanted report, pass after pass, at most three times.
 
     Later passes take up what an earlier pass deferred because it overlapped another repair.
     """
     run = FixRun(workspace)
     for _ in range(_PASSES):
-        reports = run.workspace.check().standing
-        candidates = _candidates(run, reports, allowed)
-        if not candidates:
-            break
-        batch = _disjoint(candidates)
-        if not _try(run, batch, reports):
-            _one_by_one(run, batch, allowed)
+        names = _open(run, allowed, wanted)
+        if not names:
+            return run
+        _apply(run, names)
+    for name in _open(run, allowed, wanted):
+        run.withheld[name] = f"other fixes touch the same code; {_PASSES} passes did not settle it"
     return run
 
 
-def _one_by_one(run: FixRun, batch: list[_Candidate], allowed: frozenset[Applicability]) -> None:
-    """Apply what can be applied of a batch, building each repair anew: edits move what follows."""
-    for name in [name_of(candidate.report) for candidate in batch]:
-        reports = run.workspace.check().standing
-        left = [report for report in reports if name_of(report) == name][:1]
-        for candidate in _candidates(run, left, allowed):
-            _try(run, [candidate], reports)
+def name_of(report: Report) -> Name:
+    """Return what identifies a report while lines move."""
+    return (report.rule, report.path, report.symbol, report.message)
+
+
+def edits_of(repair: Repair, workspace: Workspace) -> tuple[Edit, ...]:
+    """Return the edits of a repair, none where the code is not of a form it can rewrite."""
+    from libcst import ParserSyntaxError
+
+    try:
+        return tuple(sorted(set(repair.build(workspace))))
+    except (ParserSyntaxError, RecursionError):
+        # libcst refuses a few forms that Python takes, and very deep ones.
+        return ()
+
+
+def _open(
+    run: FixRun, allowed: frozenset[Applicability], wanted: Callable[[Report], bool]
+) -> list[Name]:
+    """Return the names of the reports that a repair may still resolve."""
+    return [
+        name_of(report)
+        for report in run.workspace.check().standing
+        if report.repair is not None
+        and report.repair.applicability in allowed
+        and name_of(report) not in run.withheld
+        and wanted(report)
+    ]
+
+
+def _apply(run: FixRun, names: list[Name]) -> None:
+    """Apply the repairs of some reports at once, or of each half when they cannot be verified.
+
+    Edits move what follows them, so every repair is built anew for the workspace of the moment.
+    """
+    reports = run.workspace.check().standing
+    batch = _disjoint(_candidates(run, reports, names))
+    if batch and not _try(run, batch, reports) and len(batch) > 1:
+        left = [name_of(candidate.report) for candidate in batch]
+        _apply(run, left[: len(left) // 2])
+        _apply(run, left[len(left) // 2 :])
 
 
 def _candidates(
-    run: FixRun, reports: Iterable[Report], allowed: frozenset[Applicability]
-) -> list[_Candidate]:
-    found: list[_Candidate] = []
+    run: FixRun, reports: Iterable[Report], names: Iterable[Name]
+) -> Iterator[_Candidate]:
+    """Yield a candidate for each named report, as often as its name occurs."""
+    left = Counter(names)
     for report in reports:
-        repair = report.repair
-        if repair is None or repair.applicability not in allowed or name_of(report) in run.withheld:
+        name = name_of(report)
+        if report.repair is None or not left[name] or name in run.withheld:
             continue
-        edits = tuple(sorted(set(repair.build(run.workspace))))
+        left[name] -= 1
+        edits = edits_of(report.repair, run.workspace)
         if edits:
-            found.append(_Candidate(report, edits))
+            yield _Candidate(report, edits)
         else:
-            run.withheld[name_of(report)] = "the code at hand is not of a form the fix can rewrite"
-    return found
+            run.withheld[name] = "the code at hand is not of a form the fix can rewrite"
 
 
-def _disjoint(candidates: list[_Candidate]) -> list[_Candidate]:
+def _disjoint(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     """Return the candidates whose edits overlap no earlier candidate's; equal edits are shared."""
-    taken: set[Edit] = set()
+    taken: dict[str, set[Edit]] = defaultdict(set)
     kept: list[_Candidate] = []
     for candidate in candidates:
-        fresh = [edit for edit in candidate.edits if edit not in taken]
-        if not any(_overlap(edit, other) for edit in fresh for other in taken):
-            taken.update(fresh)
+        fresh = [edit for edit in candidate.edits if edit not in taken[edit.path]]
+        if not any(_overlap(edit, other) for edit in fresh for other in taken[edit.path]):
+            for edit in fresh:
+                taken[edit.path].add(edit)
             kept.append(candidate)
     return kept
 
 
 def _overlap(one: Edit, other: Edit) -> bool:
-    if one.path != other.path:
-        return False
     a, b = one.range, other.range
     start_a, end_a = (a.line, a.column), (a.end_line, a.end_column)
     start_b, end_b = (b.line, b.column), (b.end_line, b.end_column)
@@ -137,12 +179,6 @@ def _unresolved(batch: list[_Candidate], before: Iterable[Report], after: Iterab
         expected.remove(name_of(candidate.report))
     for name in left:
         if name not in expected:
-            rule, _, message = name
-            return f"after the fix, {rule} would say: {message}"
+            return f"after the fix, {name[0]} would say: {name[3]}"
         expected.remove(name)
     return ""
-
-
-def name_of(report: Report) -> tuple[str, str, str]:
-    """Return what identifies a report while lines move: its rule, path and message."""
-    return (report.rule, report.path, report.message)

@@ -1,17 +1,8 @@
-"""Which interfaces and files a statement about the contract is meant for."""
+"""Which interfaces a statement about the contract is meant for."""
 
-from pathlib import PurePosixPath
+from tileops.lint.index import ClassNode, Kind, Project
 
-from tileops.lint.index import ClassNode, Kind, Module, Project
-
-__all__ = ["Abstract", "is_test"]
-
-
-def is_test(module: Module) -> bool:
-    """Say whether a module belongs to the tests of a project."""
-    path = PurePosixPath(module.path)
-    named = path.name.startswith("test_") or path.name == "conftest.py"
-    return named or not {"test", "tests"}.isdisjoint(path.parts[:-1])
+__all__ = ["Abstract"]
 
 
 class Abstract:

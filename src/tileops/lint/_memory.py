@@ -33,12 +33,16 @@ class Workspace(Mapping[str, Source]):
         self._body_rules = [rule for rule in self._rules if isinstance(rule, BodyRule)]
         self._external = external or {}
         self._rule_ids = rule_ids
-        self._facts: dict[bytes, FileFacts] = {}
+        self._facts: dict[tuple[str, bytes], FileFacts] = {}
+        self._sources: dict[str, Source] = {}
+        self._checked: Checked | None = None
         for path, facts in (known or {}).items():
-            self._facts[self._files[path]] = facts
+            self._facts[self._content(path)] = facts
 
     def __getitem__(self, path: str) -> Source:
-        return Source(path, self._files[path])
+        if path not in self._sources:
+            self._sources[path] = Source(path, self._files[path])
+        return self._sources[path]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
@@ -63,12 +67,18 @@ class Workspace(Mapping[str, Source]):
 
     def facts(self, path: str) -> FileFacts:
         """Return a file's facts."""
-        data = self._files[path]
-        if data not in self._facts:
-            self._facts[data] = collect(path, data, self._body_rules)
-        return self._facts[data]
+        content = self._content(path)
+        if content not in self._facts:
+            self._facts[content] = collect(path, self._files[path], self._body_rules)
+        return self._facts[content]
 
     def check(self) -> Checked:
         """Link all files and run the rules."""
-        facts = {path: self.facts(path) for path in self._files}
-        return check(Project(facts, self._external, self._rule_ids), self._rules)
+        if self._checked is None:
+            facts = {path: self.facts(path) for path in self._files}
+            self._checked = check(Project(facts, self._external, self._rule_ids), self._rules)
+        return self._checked
+
+    def _content(self, path: str) -> tuple[str, bytes]:
+        """Return what a file's facts depend on: its bytes and which parser reads them."""
+        return path.rpartition(".")[2], self._files[path]

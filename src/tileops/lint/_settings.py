@@ -2,28 +2,28 @@
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tileops.findings import Severity
-from tileops.lint._registry import all_rules, rule_ids
+from tileops.findings import RuleSummary, Severity
+from tileops.lint._registry import rule_ids
 from tileops.lint._tree import matches
-from tileops.lint.errors import LintConfigurationError, UnknownRuleError
+from tileops.lint.errors import LintConfigurationError, UnknownRuleError, UnreadableFileError
 
 __all__ = ["Settings", "check_rules", "read_settings"]
 
 _KEYS = ("baseline", "exclude", "ignore", "per-file-ignores", "select")
-_GROUPS = {"all": tuple(Severity), **{str(severity): (severity,) for severity in Severity}}
+_ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the project configures.
 
-    ``select`` and ``ignore`` name rules, severities or "all"; an empty ``select`` means every
-    rule that is no matter of taste.
+    ``select`` and ``ignore`` name rules, tiers by their names or the start of them ("error", "E"),
+    or "all"; an empty ``select`` means every rule that is no matter of taste.
     """
 
     select: tuple[str, ...] = ()
@@ -32,18 +32,24 @@ class Settings:
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     baseline: str = ""
 
-    def enabled(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[str, ...]:
+    def enabled(
+        self,
+        catalogue: Mapping[str, RuleSummary],
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+    ) -> tuple[str, ...]:
         """Return the ids of the rules to run; ``select`` replaces the configured one."""
-        wanted = _expand(select or self.select or (Severity.ERROR, Severity.WARNING))
-        unwanted = _expand((*self.ignore, *ignore))
+        default = (Severity.ERROR, Severity.WARNING)
+        wanted = _expand(select or self.select or default, catalogue)
+        unwanted = _expand((*self.ignore, *ignore), catalogue)
         # A rule named on the command line runs even where the configuration ignores it.
-        unwanted -= {name for name in select if name in rule_ids()} - set(ignore)
+        unwanted -= {name for name in select if name in catalogue} - set(ignore)
         return tuple(sorted(wanted - unwanted))
 
-    def ignored(self, path: str) -> frozenset[str]:
+    def ignored(self, path: str, catalogue: Mapping[str, RuleSummary]) -> frozenset[str]:
         """Return the rules that do not apply to a file."""
         found = (rules for pattern, rules in self.per_file_ignores if matches(path, pattern))
-        return frozenset(_expand(rule for rules in found for rule in rules))
+        return frozenset(_expand((rule for rules in found for rule in rules), catalogue))
 
 
 @dataclass(slots=True)
@@ -70,6 +76,7 @@ def read_settings(root: Path) -> Settings:
     Raises:
         LintConfigurationError: The table has an unknown key or a value of the wrong type.
         UnknownRuleError: It names a rule that does not exist.
+        UnreadableFileError: There is a file that cannot be read.
     """
     file = root / "pyproject.toml"
     try:
@@ -78,13 +85,15 @@ def read_settings(root: Path) -> Settings:
         return Settings()
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LintConfigurationError(file=file.name, problem=f"cannot be read: {error}") from error
-    table = document.get("tool", {}).get("tileops", {}).get("lint", {})
+    except OSError as error:
+        raise UnreadableFileError(path=file.name, reason=error.strerror or str(error)) from error
+    table = _table(document, ("tool", "tileops", "lint"), file.name)
     for key in table:
         if key not in _KEYS:
             problem = f"has an unknown key {key!r}; known: {', '.join(_KEYS)}"
             raise LintConfigurationError(file=file.name, problem=problem)
     reader = _Reader(file.name, table)
-    inner = _Reader(file.name, table.get("per-file-ignores", {}))
+    inner = _Reader(file.name, _table(table, ("per-file-ignores",), file.name))
     settings = Settings(
         select=reader.names("select"),
         ignore=reader.names("ignore"),
@@ -103,23 +112,40 @@ def check_rules(names: Iterable[str], where: str) -> None:
     Raises:
         UnknownRuleError: One is neither.
     """
-    known = [*rule_ids(), *_GROUPS]
+    known = [*rule_ids(), _ALL, *Severity]
     for name in names:
-        if name not in known:
+        if name not in known and _tier(name) is None:
             near = difflib.get_close_matches(name, known, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else "tileops rule lists them"
             raise UnknownRuleError(where=where, rule=name, hint=hint)
 
 
-def _expand(names: Iterable[str]) -> set[str]:
+def _table(document: dict[str, Any], names: Sequence[str], file: str) -> dict[str, Any]:
+    """Return the table at a path of keys, empty where there is none."""
+    table: Any = document
+    for position, name in enumerate(names):
+        table = table.get(name, {})
+        if not isinstance(table, dict):
+            stated = ".".join(names[: position + 1])
+            raise LintConfigurationError(file=file, problem=f"{stated} must be a table")
+    return dict(table)
+
+
+def _tier(name: str) -> Severity | None:
+    """Return the tier that a name is, or is the start of."""
+    folded = name.lower()
+    return next((tier for tier in Severity if folded and tier.startswith(folded)), None)
+
+
+def _expand(names: Iterable[str], catalogue: Mapping[str, RuleSummary]) -> set[str]:
     """Return the rules that names and groups mean."""
     found: set[str] = set()
     for name in names:
-        if name == "all":
-            found.update(rule_ids())
-        elif name in _GROUPS:
-            weights = _GROUPS[name]
-            found.update(rule.id for rule in all_rules().values() if rule.severity in weights)
-        else:
+        if name in catalogue:
             found.add(name)
+        elif name == _ALL:
+            found.update(catalogue)
+        else:
+            tier = _tier(name)
+            found.update(rule for rule, said in catalogue.items() if said.severity is tier)
     return found

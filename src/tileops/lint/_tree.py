@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from tileops.lint.errors import LintPathError
+from tileops.lint.errors import (
+    LintFileKindError,
+    LintPathError,
+    OutsideProjectError,
+    UnreadableFileError,
+)
 
 __all__ = ["Tree", "find_tree"]
 
@@ -20,7 +25,8 @@ class Tree:
     """The files of a project.
 
     Attributes:
-        root: The repository, or the nearest folder with a ``pyproject.toml``, or the start.
+        root: The repository, or the nearest folder with a ``pyproject.toml``, or the folder that
+            holds all paths.
         files: Every Python file and ``pyproject.toml``, relative to the root, sorted.
         wanted: The files findings are shown for; None means all.
         tracked: Whether git names the files.
@@ -31,12 +37,17 @@ class Tree:
     wanted: frozenset[str] | None
     tracked: bool
 
+    def shows(self, path: str) -> bool:
+        """Say whether findings of a file are shown."""
+        return self.wanted is None or path in self.wanted
+
     def without(self, patterns: Sequence[str]) -> "Tree":
         """Return the tree without the files that match one of the patterns."""
         if not patterns:
             return self
-        kept = (f for f in self.files if not any(matches(f, pattern) for pattern in patterns))
-        return Tree(self.root, tuple(kept), self.wanted, self.tracked)
+        kept = [f for f in self.files if not any(matches(f, pattern) for pattern in patterns)]
+        wanted = None if self.wanted is None else self.wanted.intersection(kept)
+        return Tree(self.root, tuple(kept), wanted, self.tracked)
 
 
 def matches(path: str, pattern: str) -> bool:
@@ -50,21 +61,39 @@ def find_tree(paths: Sequence[str], cwd: Path) -> Tree:
 
     Raises:
         LintPathError: A path does not exist.
+        LintFileKindError: A path is a file no rule reads.
+        OutsideProjectError: The paths lie in different projects.
+        UnreadableFileError: A folder cannot be listed.
     """
-    given = [cwd / path for path in paths]
+    given = [_place(path, cwd) for path in paths]
+    root = _root(given or [cwd.resolve()])
     for path, where in zip(paths, given, strict=True):
-        if not where.exists():
-            raise LintPathError(path=path)
-    start = (given[0] if given else cwd).resolve()
-    root = _root(start)
+        if where != root and root not in where.parents:
+            raise OutsideProjectError(path=path, first=paths[0])
     tracked = _tracked(root) if (root / ".git").exists() else None
     if tracked is None:
-        files = sorted({f for path in given or [cwd] for f in _under(path.resolve(), root)})
+        files = sorted({f for path in given or [cwd.resolve()] for f in _under(path, root)})
         return Tree(root, tuple(files), None, tracked=False)
-    if not given or any(path.resolve() == root for path in given):
+    if not given or root in given:
         return Tree(root, tuple(tracked), None, tracked=True)
-    wanted = _wanted(tracked, [_relative(path.resolve(), root) for path in given], root)
+    wanted = _wanted(tracked, [_relative(path, root) for path in given], root)
     return Tree(root, tuple(sorted({*tracked, *wanted})), wanted, tracked=True)
+
+
+def _place(path: str, cwd: Path) -> Path:
+    """Return where a path lies; a symbolic link to a file stays the file it is tracked as."""
+    where = cwd / path
+    try:
+        if where.is_dir():
+            return where.resolve()
+        found = where.is_file()
+    except OSError as error:
+        raise UnreadableFileError(path=path, reason=error.strerror or str(error)) from error
+    if not found:
+        raise LintPathError(path=path)
+    if not path.endswith(".py") and where.name != "pyproject.toml":
+        raise LintFileKindError(path=path)
+    return where.parent.resolve() / where.name
 
 
 def _wanted(tracked: Iterable[str], given: list[str], root: Path) -> frozenset[str]:
@@ -74,14 +103,14 @@ def _wanted(tracked: Iterable[str], given: list[str], root: Path) -> frozenset[s
     return frozenset(named | {file for file in tracked if file.startswith(folders)})
 
 
-def _root(start: Path) -> Path:
-    folders = [start if start.is_dir() else start.parent]
-    folders += folders[0].parents
+def _root(given: Sequence[Path]) -> Path:
+    """Return the repository or project around the first path, else what holds all the paths."""
+    starts = [path if path.is_dir() else path.parent for path in given]
     for marker in (".git", "pyproject.toml"):
-        for folder in folders:
+        for folder in (starts[0], *starts[0].parents):
             if (folder / marker).exists():
                 return folder
-    return folders[0]
+    return Path(os.path.commonpath(starts))
 
 
 def _tracked(root: Path) -> list[str] | None:
@@ -101,10 +130,17 @@ def _under(path: Path, root: Path) -> Iterable[str]:
     if path.is_file():
         yield _relative(path, root)
         return
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in os.walk(path, onerror=_unlisted):
         folders[:] = sorted(n for n in folders if n not in _SKIPPED and not n.startswith("."))
-        found = (n for n in names if n.endswith(".py") or n == "pyproject.toml")
-        yield from (_relative(Path(folder, name), root) for name in found)
+        found = [n for n in names if n.endswith(".py") or n == "pyproject.toml"]
+        if found:
+            inside = _relative(Path(folder), root)
+            prefix = "" if inside == "." else f"{inside}/"
+            yield from (f"{prefix}{n}" for n in found if os.path.isfile(f"{folder}/{n}"))
+
+
+def _unlisted(error: OSError) -> None:
+    raise UnreadableFileError(path=str(error.filename), reason=error.strerror or str(error))
 
 
 def _relative(path: Path, root: Path) -> str:

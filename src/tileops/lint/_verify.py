@@ -1,12 +1,16 @@
 """What must hold of a file after its edits, whatever rule made them."""
 
 import ast
+import io
+import tokenize
+from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import SequenceMatcher
 
 from tileops.findings import Edit
 from tileops.lint._source import Source
-from tileops.lint.facts import Span
+from tileops.lint.facts import Span, parse
 
 __all__ = ["stray_change"]
 
@@ -14,20 +18,54 @@ __all__ = ["stray_change"]
 def stray_change(before: Source, after: Source, edits: Iterable[Edit]) -> str:
     """Return why the edited file is not what the edits say, "" when it is.
 
-    Both texts must parse, and their trees may differ only in nodes that an edit touches.
+    Both texts must parse, no comment may go but with deleted code, and their trees may differ
+    only in nodes that an edit touches.
     """
     try:
-        old = ast.parse(before.data)
-    except (SyntaxError, ValueError):
-        return "the file does not parse with the running Python"
-    try:
-        new = ast.parse(after.data)
-    except (SyntaxError, ValueError) as error:
+        parsed, fixed = parse(before.data), parse(after.data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"the fixed file would not parse: {error}"
+    edits = list(edits)
+    lost = _lost_comment(_comments(parsed.data), _comments(fixed.data), edits)
+    if lost:
+        return f"the fix would lose the comment {lost!r}"
     touched = [(e.range.line, e.range.end_line) for e in edits]
-    for where in _differences(old, new):
+    try:
+        differences = _differences(parsed.tree, fixed.tree)
+    except RecursionError:
+        return "the file nests too deeply for the fix to be verified"
+    for where in differences:
         if not any(first - 1 <= where[2] and where[0] <= last + 1 for first, last in touched):
             return f"the fix would change line {where[0]} as well"
+    return ""
+
+
+def _comments(data: bytes) -> list[tuple[int, str]]:
+    """Return the comments of a text that parses, with their lines."""
+    if b"#" not in data:
+        return []
+    lines = io.StringIO(data.decode("utf-8", "surrogateescape"), newline=None)
+    found: list[tuple[int, str]] = []
+    # What the tokenizer stops at lies behind the last comment, since the parser takes the text.
+    with suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(lines.readline):
+            if token.type == tokenize.COMMENT:
+                found.append((token.start[0], token.string))
+    return found
+
+
+def _lost_comment(
+    before: list[tuple[int, str]], after: list[tuple[int, str]], edits: list[Edit]
+) -> str:
+    """Return a comment that is gone and stood in no deleted stretch, or ""."""
+    deleted = [edit.range for edit in edits if not edit.text]
+    left = Counter(text for _, text in after)
+    for line, text in before:
+        if any(where.line <= line <= where.end_line for where in deleted):
+            continue
+        left[text] -= 1
+        if left[text] < 0:
+            return text
     return ""
 
 

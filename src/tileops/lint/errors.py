@@ -2,7 +2,19 @@
 
 from tileops.errors import TileopsError
 
-__all__ = ["LintConfigurationError", "LintError", "LintPathError", "UnknownRuleError"]
+__all__ = [
+    "BaselineError",
+    "BaselineScopeError",
+    "FileChangedError",
+    "LintConfigurationError",
+    "LintError",
+    "LintFileKindError",
+    "LintPathError",
+    "OutsideProjectError",
+    "UnknownRuleError",
+    "UnreadableFileError",
+    "UnwritableFileError",
+]
 
 
 class LintError(TileopsError, ValueError):
@@ -20,6 +32,87 @@ class LintPathError(LintError):
     """
 
     template = "{path} is to be linted, but there is no such file or folder"
+
+    path: str
+
+
+class LintFileKindError(LintError):
+    """A file to lint is of a kind no rule reads.
+
+    Cause:
+        The path names a file with another ending.
+
+    Remedy:
+        Pass Python files, ``pyproject.toml`` or folders.
+    """
+
+    template = "{path} is to be linted, but it is neither a .py file nor a pyproject.toml"
+
+    path: str
+
+
+class OutsideProjectError(LintError):
+    """Paths given together lie in different projects.
+
+    Cause:
+        A project ends where another ``pyproject.toml`` or repository begins.
+
+    Remedy:
+        Lint each project in a run of its own.
+    """
+
+    template = (
+        "{path} is to be linted together with {first}, but lies outside its project; "
+        "lint it in a run of its own"
+    )
+
+    path: str
+    first: str
+
+
+class UnreadableFileError(LintError):
+    """A file or folder of the tree cannot be read.
+
+    Cause:
+        The file has no read permission, or is no text in its declared encoding.
+
+    Remedy:
+        Correct the permission or the encoding, or exclude the file.
+    """
+
+    template = "{path} cannot be read: {reason}"
+
+    path: str
+    reason: str
+
+
+class UnwritableFileError(LintError):
+    """A fixed file or the baseline cannot be written; nothing was.
+
+    Cause:
+        The file or its folder cannot be written by this user.
+
+    Remedy:
+        Correct the permission and run again.
+    """
+
+    template = "{path} cannot be written: {reason}; nothing was changed"
+
+    path: str
+    reason: str
+
+
+class FileChangedError(LintError):
+    """A file changed on disk while its fixes were made; nothing was written.
+
+    Cause:
+        An editor or another process wrote the file during the run.
+
+    Remedy:
+        Run the fixes again.
+    """
+
+    template = "{path} changed while its fixes were made; nothing was written, run the fixes again"
 
     path: str
 
@@ -54,4 +147,35 @@ class LintConfigurationError(LintError):
     template = "{file}: [tool.tileops.lint] {problem}"
 
     file: str
+    problem: str
+
+
+class BaselineError(LintError):
+    """The baseline file is missing or is none.
+
+    Cause:
+        The file was never written, or edited by hand.
+
+    Remedy:
+        Write it with ``tileops lint --update-baseline``.
+    """
+
+    template = "the baseline {path} {problem}; tileops lint --update-baseline writes it anew"
+
+    path: str
+    problem: str
+
+
+class BaselineScopeError(LintError):
+    """A baseline is to be written that would not be one of the whole project.
+
+    Cause:
+        The run is limited to some paths or rules, and the baseline holds the findings of all.
+
+    Remedy:
+        Leave the limits out when the baseline is written.
+    """
+
+    template = "--update-baseline {problem}"
+
     problem: str

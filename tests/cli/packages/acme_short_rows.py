@@ -17,7 +17,7 @@ class ShortRowsKernel(Kernel, LayerNormFwdInterface):
 
     @classmethod
     def refusal(cls, call: LayerNormCall) -> str | None:
-        print("acme: judging")
+        print("acme: judging")  # tileops: ignore[refusal-side-effect] -- must not reach stdout
         if call.n > 256:
             return f"serves rows of at most 256, got {call.n}"
         return super().refusal(call)

@@ -1,6 +1,7 @@
 """Facts: what one fast `ast` pass keeps of a file, as records that a cache can hold."""
 
-from tileops.lint.facts._parse import facts_of
+from tileops.lint.facts._foreign import is_foreign
+from tileops.lint.facts._parse import Parsed, facts_of, parse
 from tileops.lint.facts._pyproject import pyproject_facts
 from tileops.lint.facts._records import (
     Attribute,
@@ -27,11 +28,14 @@ __all__ = [
     "Ignore",
     "Note",
     "Param",
+    "Parsed",
     "Read",
     "Site",
     "Span",
     "SyntaxProblem",
     "Value",
     "facts_of",
+    "is_foreign",
+    "parse",
     "pyproject_facts",
 ]

@@ -16,8 +16,11 @@ __all__ = ["extract"]
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
-def extract(data: bytes, tree: ast.Module) -> FileFacts:
-    """Return the facts of a module; notes of body rules are added by others."""
+def extract(data: bytes, tree: ast.Module, *, newer: bool = False) -> FileFacts:
+    """Return the facts of a module whose UTF-8 text is ``data``; others add the notes of rules.
+
+    ``newer`` says that the text stands for one in syntax newer than the running Python.
+    """
     pass_ = _Module(_LINE_END.split(data))
     pass_.block(tree.body, "module")
     asks = "key_for" in pass_.names
@@ -32,6 +35,7 @@ def extract(data: bytes, tree: ast.Module) -> FileFacts:
         names=tuple(sorted(pass_.names)),
         texts=tuple(sorted(filter(str.isidentifier, pass_.texts))) if asks else (),
         ignores=ignores_of(data, tree, pass_.lines),
+        newer=newer,
         calls=tuple(sorted(pass_.calls)),
     )
 
@@ -55,8 +59,10 @@ class _Module:
         self.where = ""
 
     def block(self, body: list[ast.stmt], scope: str) -> None:
-        """Take the statements of the module, or of a block of it."""
-        for statement in body:
+        """Take the statements of the module and of its conditional blocks, in source order."""
+        rest = [(statement, scope, "") for statement in reversed(body)]
+        while rest:
+            statement, scope, self.where = rest.pop()
             match statement:
                 case ast.ClassDef():
                     self.classes.append(self._class(statement, scope))
@@ -64,12 +70,11 @@ class _Module:
                     self.functions.append(self._function(statement, ""))
                 case ast.Import() | ast.ImportFrom():
                     self._import(statement)
-                case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
+                case ast.If() | ast.Try() | ast.TryStar() | ast.With() | ast.For() | ast.While():
                     self._loose(_heads(statement))
-                    self.where = "__main__" if _is_script(statement) else self.where
-                    for inner in _blocks(statement):
-                        self.block(inner, "conditional")
-                    self.where = "" if _is_script(statement) else self.where
+                    inner = [one for block in _blocks(statement) for one in block]
+                    place = "__main__" if _is_script(statement) else self.where
+                    rest += [(one, "conditional", place) for one in reversed(inner)]
                 case _:
                     self._constant(statement)
                     self._loose([statement])
@@ -115,7 +120,7 @@ class _Module:
         self.calls.update(walk.calls)
         self.texts |= walk.texts
         self.classes.extend(self._class(inner, "class") for inner in walk.nested)
-        self.sites.extend(walk.site_facts("", self.where, frozenset()))
+        self.sites.extend(walk.site_facts("", self.where, frozenset(), self.imports))
 
     def _function(self, node: Function, owner: str) -> FunctionFacts:
         walk = FunctionWalk()
@@ -125,7 +130,7 @@ class _Module:
         self.texts |= walk.texts
         self.classes.extend(self._class(inner, "function") for inner in walk.nested)
         params = frozenset(param.name for param in facts.params)
-        self.sites.extend(walk.site_facts(owner, node.name, params))
+        self.sites.extend(walk.site_facts(owner, node.name, params, self.imports))
         if node.name == "requests":
             self.requests.extend(walk.request_facts(owner, params))
         return facts
@@ -141,10 +146,11 @@ class _Module:
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        yield getattr(statement, name, [])
+    yield getattr(statement, "body", [])
     for handler in getattr(statement, "handlers", []):
         yield handler.body
+    for name in ("orelse", "finalbody"):
+        yield getattr(statement, name, [])
 
 
 def _is_script(statement: ast.stmt) -> bool:

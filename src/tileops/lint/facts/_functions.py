@@ -3,9 +3,10 @@
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tileops.lint.facts._foreign import is_foreign
 from tileops.lint.facts._records import FunctionFacts, Param, Read, Site, Span, Value
 from tileops.lint.facts._values import dotted, span_of, value_of
 
@@ -198,9 +199,20 @@ class FunctionWalk:
         if isinstance(value, ast.Call):
             self.targets.setdefault(id(value), name)
 
-    def site_facts(self, owner: str, function: str, taken: frozenset[str]) -> Iterator[Site]:
-        """Yield the collected calls in source order; ``taken`` names are the parameters."""
+    def site_facts(
+        self, owner: str, function: str, taken: frozenset[str], imports: Mapping[str, str]
+    ) -> Iterator[Site]:
+        """Yield the collected calls in source order; ``taken`` names are the parameters.
+
+        In a function, instances of what a parameter holds or a foreign package defines are left
+        out: a kernel program is made of them, and none concerns the contract.
+        """
         for node, raises in sorted(self.sites, key=lambda site: span_of(site[0])):
+            root, _, rest = dotted(node.func).partition(".")
+            if function and rest.rpartition(".")[2] not in _VOCABULARY:
+                outside = root in taken and root not in ("self", "cls")
+                if outside or is_foreign(imports.get(root, ".")):
+                    continue
             target = self.targets.get(id(node), "")
             members = self.reads.get(target, []) if self.bindings[target] == 1 else []
             yield Site(

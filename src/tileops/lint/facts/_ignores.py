@@ -22,7 +22,7 @@ def ignores_of(data: bytes, tree: ast.Module, lines: list[bytes]) -> tuple[Ignor
         return ()
     statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
     headers = [header_of(node, lines) for node in statements]
-    return tuple(_ignore(token, headers) for token in _comments(data))
+    return tuple(_ignore(token, headers) for token in _comments(lines))
 
 
 def line_ignores(text: str) -> Iterator[Ignore]:
@@ -33,9 +33,11 @@ def line_ignores(text: str) -> Iterator[Ignore]:
             yield _stated(match, number, line, (number, number))
 
 
-def _comments(data: bytes) -> Iterator[tokenize.TokenInfo]:
+def _comments(lines: list[bytes]) -> Iterator[tokenize.TokenInfo]:
+    # The lines as the parser counts them, whatever ends them in the file.
+    text = b"\n".join(lines).decode("utf-8", "surrogateescape")
     try:
-        for token in tokenize.tokenize(io.BytesIO(data).readline):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT and _COMMENT.search(token.string):
                 yield token
     except (tokenize.TokenError, SyntaxError):

@@ -248,9 +248,9 @@ class FileFacts(Record, frozen=True):
     when relative. ``requests`` are the ``(key, spec)`` pairs in methods named ``requests``; their
     ``call`` is the pair. ``constants`` are the names the module binds once to a `Value`.
     ``names`` are all attribute names the file reads, strings given to ``getattr`` included.
-    ``texts`` are the identifiers that stand in strings of a file that asks ``key_for``.
-    ``calls`` are the dotted names called outside any function. ``entry_points`` and ``ignores`` are
-    all that is kept of a ``pyproject.toml``.
+    ``calls`` are the dotted names called outside any function. ``texts`` are the identifiers that
+    stand in strings of a file that asks ``key_for``. ``entry_points`` and ``ignores`` are all that
+    is kept of a ``pyproject.toml``.
     """
 
     imports: dict[str, str] = {}

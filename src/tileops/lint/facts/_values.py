@@ -28,14 +28,23 @@ def dotted(node: ast.expr) -> str:
     """Return the dotted name an expression is, or ""."""
     if isinstance(node, ast.Name):
         return node.id
-    if isinstance(node, ast.Attribute):
-        root = dotted(node.value)
-        return root and f"{root}.{node.attr}"
-    return ""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
-def value_of(node: ast.expr) -> Value:  # noqa: PLR0911
+def value_of(node: ast.expr) -> Value:
     """Return the value an expression states; what it cannot state has kind "unknown"."""
+    try:
+        return _value_of(node)
+    except RecursionError:
+        # Generated code has sums of thousands of terms; none of them states a fact.
+        return Value("unknown", span_of(node), type(node).__name__)
+
+
+def _value_of(node: ast.expr) -> Value:  # noqa: PLR0911
     span = span_of(node)
     if isinstance(node, ast.Constant):
         return _constant(node, span)
@@ -43,11 +52,11 @@ def value_of(node: ast.expr) -> Value:  # noqa: PLR0911
     if name:
         return Value("name", span, name)
     if isinstance(node, ast.Attribute):
-        return Value("attribute", span, node.attr, (value_of(node.value),))
+        return Value("attribute", span, node.attr, (_value_of(node.value),))
     display = _DISPLAYS.get(type(node))
     if display is not None:
         items: list[ast.expr] = node.elts  # type: ignore[attr-defined]
-        return Value(display, span, None, tuple(value_of(item) for item in items))
+        return Value(display, span, None, tuple(_value_of(item) for item in items))
     if isinstance(node, ast.Dict):
         return Value("dict", span, None, tuple(_dict_items(node)))
     if isinstance(node, ast.Call):
@@ -57,19 +66,19 @@ def value_of(node: ast.expr) -> Value:  # noqa: PLR0911
 
 def _rest(node: ast.expr, span: Span) -> Value:  # noqa: PLR0911
     if isinstance(node, ast.Starred):
-        return Value("starred", span, None, (value_of(node.value),))
+        return Value("starred", span, None, (_value_of(node.value),))
     if isinstance(node, ast.Subscript):
-        return Value("subscript", span, None, (value_of(node.value), value_of(node.slice)))
+        return Value("subscript", span, None, (_value_of(node.value), _value_of(node.slice)))
     if isinstance(node, ast.BinOp):
-        sides = (value_of(node.left), value_of(node.right))
+        sides = (_value_of(node.left), _value_of(node.right))
         return Value("binary", span, type(node.op).__name__, sides)
     if isinstance(node, ast.Lambda):
-        return Value("lambda", span, None, (value_of(node.body),))
+        return Value("lambda", span, None, (_value_of(node.body),))
     comprehension = _COMPREHENSIONS.get(type(node))
     if comprehension is not None:
         return Value("comprehension", span, comprehension)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = value_of(node.operand)
+        inner = _value_of(node.operand)
         if inner.kind in ("int", "float") and isinstance(inner.data, int | float):
             return Value(inner.kind, span, -inner.data)
     return Value("unknown", span, type(node).__name__)
@@ -97,13 +106,13 @@ def _constant(node: ast.Constant, span: Span) -> Value:  # noqa: PLR0911
 def _dict_items(node: ast.Dict) -> list[Value]:
     items: list[Value] = []
     for key, value in zip(node.keys, node.values, strict=True):
-        stated = value_of(value)
-        items += [Value("spread", stated.span) if key is None else value_of(key), stated]
+        stated = _value_of(value)
+        items += [Value("spread", stated.span) if key is None else _value_of(key), stated]
     return items
 
 
 def _call(node: ast.Call, span: Span) -> Value:
-    items = [value_of(node.func), *(value_of(argument) for argument in node.args)]
-    items += [value_of(keyword.value) for keyword in node.keywords]
+    items = [_value_of(node.func), *(_value_of(argument) for argument in node.args)]
+    items += [_value_of(keyword.value) for keyword in node.keywords]
     names = tuple(keyword.arg or "**" for keyword in node.keywords)
     return Value("call", span, None, tuple(items), names)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -94,7 +95,12 @@ class ClassNode:
 
     def defines(self, name: str) -> Attribute | FunctionFacts | None:
         """Return what the class body itself binds to a name."""
-        return self.facts.method(name) or self.facts.attribute(name)
+        return self._definitions.get(name)
+
+    @cached_property
+    def _definitions(self) -> dict[str, Attribute | FunctionFacts]:
+        attributes = {attribute.name: attribute for attribute in self.facts.attributes}
+        return {**attributes, **{method.name: method for method in self.facts.methods}}
 
 
 def linearise(node: ClassNode, bases: list["ClassNode | None"]) -> None:

@@ -14,7 +14,8 @@ class Module:
     """One file of the project under its dotted name.
 
     ``external`` marks modules of the installed library: they are known, and never reported on. A
-    package without ``__init__.py`` has an empty path.
+    package without ``__init__.py`` has an empty path. ``is_test`` marks what belongs to the tests
+    of a project.
     """
 
     def __init__(self, name: str, path: str, facts: FileFacts, *, external: bool = False) -> None:
@@ -22,7 +23,10 @@ class Module:
         self.path = path
         self.facts = facts
         self.external = external
-        self.package = not path or PurePosixPath(path).name == "__init__.py"
+        *folders, file = path.split("/")
+        self.package = not path or file == "__init__.py"
+        named = file.startswith("test_") or file == "conftest.py"
+        self.is_test = named or "tests" in folders or "test" in folders
 
     @cached_property
     def classes(self) -> dict[str, ClassNode]:

@@ -44,6 +44,7 @@ class Project:
         everything = [node for module in self.modules.values() for node in module.classes.values()]
         for node in everything:
             self._link(node, ())
+        self.resolver.settle()
         for node in everything:
             node.kind = self._kind(node)
         own = (node for node in everything if not node.module.external)

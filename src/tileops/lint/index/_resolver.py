@@ -1,27 +1,14 @@
 """What a name in a module means, following imports, re-exports and constants."""
 
 import builtins
-import sys
 from dataclasses import dataclass
 
-from tileops.lint.facts import FunctionFacts, Value
+from tileops.lint.facts import FunctionFacts, Value, is_foreign
 from tileops.lint.index._classes import ClassNode
 from tileops.lint.index._modules import Module
 
 __all__ = ["Foreign", "FunctionNode", "Located", "Resolver", "Target"]
 
-# Packages whose classes are no part of the contract, so that deriving from them hides nothing.
-_TRANSPARENT = sys.stdlib_module_names | {
-    "builtins",
-    "msgspec",
-    "numpy",
-    "pytest",
-    "tilelang",
-    "torch",
-    "triton",
-    "tvm",
-    "typing_extensions",
-}
 _BUILTINS = frozenset(dir(builtins))
 _DEEPEST_ALIAS = 16
 
@@ -51,7 +38,7 @@ class Foreign:
     @property
     def transparent(self) -> bool:
         """Whether it certainly has no part in the contract."""
-        return self.name.partition(".")[0] in _TRANSPARENT
+        return is_foreign(self.name)
 
 
 Target = ClassNode | FunctionNode | Located | Module | Foreign
@@ -59,14 +46,27 @@ Target = ClassNode | FunctionNode | Located | Module | Foreign
 
 
 class Resolver:
-    """Resolution over a fixed set of modules; answers are remembered."""
+    """Resolution over a fixed set of modules."""
 
     def __init__(self, modules: dict[str, Module]) -> None:
         self.modules = modules
         self._known: dict[tuple[str, str], Target | None] = {}
+        self._meant: dict[tuple[str, str], Target | None] | None = None
+
+    def settle(self) -> None:
+        """Remember every answer from now on: the classes are linked, so none changes any more."""
+        self._meant = {}
 
     def resolve(self, module: Module, name: str) -> Target | None:
         """Return what a dotted name means in a module, None when unknown."""
+        if self._meant is None:
+            return self._resolved(module, name)
+        key = (module.name, name)
+        if key not in self._meant:
+            self._meant[key] = self._resolved(module, name)
+        return self._meant[key]
+
+    def _resolved(self, module: Module, name: str) -> Target | None:
         first, _, rest = name.partition(".")
         target = self._lookup(module, first)
         if target is None and first in _BUILTINS:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from tileops.findings import Severity
 from tileops.lint._case import Invalid, Valid
-from tileops.lint._interfaces import is_test
 from tileops.lint._rule import Report, Rule
 from tileops.lint.facts import Site, Value
 from tileops.lint.index import FunctionNode, Kind, Module, Project
@@ -113,7 +112,7 @@ class BuildAtImport(Rule):
         """Report module-level calls that build."""
         packages = _packages(project)
         for module in project.own_modules:
-            if is_test(module) or _package(module) not in packages:
+            if module.is_test or _package(module) not in packages:
                 continue
             for site in module.facts.sites:
                 what = "" if site.function else _built(project, module, site)
@@ -129,7 +128,7 @@ class BuildAtImport(Rule):
 def _packages(project: Project) -> set[str]:
     """Return the top-level packages that are part of the library or of a backend."""
     kinds = (Kind.IMPLEMENTATION, Kind.INTERFACE, Kind.KERNEL)
-    found = {_package(n.module) for n in project.of_kind(*kinds) if not is_test(n.module)}
+    found = {_package(n.module) for n in project.of_kind(*kinds) if not n.module.is_test}
     for facts in project.files.values():
         found |= {point.module.partition(".")[0] for point in facts.entry_points}
     return found

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from tileops.findings import Severity
 from tileops.lint._case import Invalid, Valid
 from tileops.lint._dataclasses import device_facts, own_fields
-from tileops.lint._interfaces import is_test
 from tileops.lint._rule import Report, Rule
 from tileops.lint.facts import FunctionFacts
 from tileops.lint.index import ClassNode, Kind, Module, Project
@@ -107,13 +106,13 @@ class CallSpecUnreadFact(Rule):
 
     def check(self, project: Project) -> Iterator[Report]:
         """Report the fields whose names no file outside the tests reads."""
-        modules = [module for module in project.own_modules if not is_test(module)]
+        modules = [module for module in project.own_modules if not module.is_test]
         read = {name for module in modules for name in module.facts.names}
         base = frozenset(device_facts(project))
         families = _families(project)
         for spec in project.of_kind(Kind.CALL_SPEC):
             family = families.get(spec)
-            if family is None or is_test(spec.module) or any(map(_reads_all, family)):
+            if family is None or spec.module.is_test or any(map(_reads_all, family)):
                 continue
             for attribute in own_fields(project, spec):
                 if attribute.name in read or attribute.name in base:
@@ -130,7 +129,7 @@ def _families(project: Project) -> dict[ClassNode, set[Module]]:
     """Return the modules that handle each spec, for those some implementation serves."""
     found: dict[ClassNode, set[Module]] = {}
     for node in project.of_kind(Kind.IMPLEMENTATION):
-        if is_test(node.module):
+        if node.module.is_test:
             continue
         for interface in project.interfaces_of(node):
             request = project.request(interface)

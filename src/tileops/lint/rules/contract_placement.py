@@ -6,7 +6,6 @@ from pathlib import PurePosixPath
 
 from tileops.findings import Severity
 from tileops.lint._case import Invalid, Valid
-from tileops.lint._interfaces import is_test
 from tileops.lint._rule import Report, Rule
 from tileops.lint.index import ClassNode, Kind, Module, Project
 
@@ -135,7 +134,7 @@ class ContractPlacement(Rule):
         users = _users(project)
         here: dict[Module, list[ClassNode]] = {}
         for node in project.of_kind(Kind.CALL_SPEC, Kind.INTERFACE):
-            if not is_test(node.module):
+            if not node.module.is_test:
                 here.setdefault(node.module, []).append(node)
         for module, contracts in here.items():
             if _name(module) == "call_spec.py":
@@ -186,7 +185,7 @@ def _users(project: Project) -> dict[ClassNode, set[Module]]:
     """Return the kernel files of each interface and call spec, in the package that defines it."""
     found: dict[ClassNode, set[Module]] = {}
     for node in project.of_kind(Kind.IMPLEMENTATION):
-        if is_test(node.module):
+        if node.module.is_test:
             continue
         for interface in project.interfaces_of(node):
             for contract in (interface, project.request(interface)):
@@ -199,7 +198,7 @@ def _kernel_files(project: Project, folder: str) -> list[str]:
     """Return the kernel files in and below a folder; none when a class there is not certain."""
     kinds: dict[str, set[Kind]] = {}
     for node in project.classes:
-        if node.module.path.startswith(f"{folder}/") and not is_test(node.module):
+        if node.module.path.startswith(f"{folder}/") and not node.module.is_test:
             kinds.setdefault(node.module.path, set()).add(node.kind)
     if any(Kind.UNKNOWN in found for found in kinds.values()):
         return []

@@ -6,7 +6,6 @@ from tileops.findings import Severity
 from tileops.lint._asked import interface_of, spec_of
 from tileops.lint._case import Invalid, Valid
 from tileops.lint._dataclasses import device_facts
-from tileops.lint._interfaces import is_test
 from tileops.lint._rule import Report, Rule
 from tileops.lint.facts import FunctionFacts, Value
 from tileops.lint.index import ClassNode, Module, Project, Requested
@@ -137,7 +136,7 @@ class DispatchTestDeviceFacts(Rule):
         """Report specs whose device facts depend on the machine."""
         names = device_facts(project)
         for asked in project.requested:
-            if asked.via != "key_for" or not is_test(asked.module) or asked.spec is None:
+            if asked.via != "key_for" or not asked.module.is_test or asked.spec is None:
                 continue
             spec, interface = spec_of(project, asked), interface_of(project, asked)
             if spec is None or interface is None or asked.made is None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from tileops.findings import Severity
 from tileops.lint._case import Invalid, Valid
-from tileops.lint._interfaces import is_test
 from tileops.lint._rule import Report, Rule
 from tileops.lint.index import Project
 
@@ -105,6 +104,6 @@ class DispatchTestRaisesMatch(Rule):
     def check(self, project: Project) -> Iterator[Report]:
         """Report ``key_for`` calls in tests whose error may be any."""
         for module, site in project.sites("key_for"):
-            if site.raises == "bare" and is_test(module):
+            if site.raises == "bare" and module.is_test:
                 symbol = ".".join(filter(None, (site.owner, site.function)))
                 yield self.report(module, site.call.span, _MESSAGE, symbol=symbol)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from tileops.findings import Severity
 from tileops.lint._case import Invalid, Valid
 from tileops.lint._dataclasses import unquoted
-from tileops.lint._interfaces import is_test
 from tileops.lint._rule import Report, Rule
 from tileops.lint._tensors import is_tensor
 from tileops.lint.facts import FunctionFacts, Param
@@ -108,7 +107,7 @@ class InterfaceDocstring(Rule):
     def check(self, project: Project) -> Iterator[Report]:
         """Report what the docstrings of interfaces leave out."""
         for node in project.of_kind(Kind.INTERFACE):
-            if is_test(node.module):
+            if node.module.is_test:
                 continue
             if not (node.facts.docstring or "").strip():
                 message = (

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from tileops.findings import Severity
 from tileops.lint._case import Invalid, Valid
-from tileops.lint._interfaces import is_test
 from tileops.lint._rule import Report, Rule
 from tileops.lint._tensors import is_tensor
 from tileops.lint.index import Kind, Project
@@ -100,7 +99,7 @@ class InterfaceDocstringVague(Rule):
         """Report the aspects that no word of the docstrings can be about."""
         for node in project.of_kind(Kind.INTERFACE):
             method = node.facts.method("forward")
-            if method is None or not method.docstring or is_test(node.module):
+            if method is None or not method.docstring or node.module.is_test:
                 continue
             params = method.params[1:]
             if not any(is_tensor(project, node.module, param.annotation) for param in params):

@@ -7,7 +7,7 @@ from tileops.lint._case import Invalid, Valid
 from tileops.lint._interfaces import Abstract
 from tileops.lint._rule import Report, Rule
 from tileops.lint.facts import Span, Value
-from tileops.lint.index import ClassNode, Kind, Project
+from tileops.lint.index import ClassNode, Foreign, Kind, Project
 
 _SPEC = "@dataclass(frozen=True)\nclass GemmCall(CallSpec):\n    m: int = 0\n\n"
 
@@ -67,6 +67,12 @@ class InterfaceRequest(Rule):
             "class [|GemmFwdInterface|](KernelInterface): ...\n",
             "GemmFwdInterface states no request, so no op can use it; "
             "set request to the call spec it takes",
+        ),
+        Invalid(
+            "a builtin",
+            "class GemmFwdInterface(KernelInterface):\n    request = [|int|]\n",
+            "GemmFwdInterface requests int, which is no call spec, so no op can use it; "
+            "set request to the class",
         ),
         Invalid(
             "no call spec",
@@ -161,4 +167,5 @@ def _named(project: Project, node: ClassNode, value: Value) -> str:
             return f"a {value.kind}"
         case "call" if project.resolve_class(node.module, value.items[0]) is not None:
             return "an instance"
-    return ""
+    target = project.resolve(node.module, value)
+    return value.name if isinstance(target, Foreign) and target.transparent else ""

@@ -32,7 +32,8 @@ class UnknownCallFact(Rule):
     """``refusal``, ``entry_for`` and the constructor read facts that the call spec has.
 
     The spec is the ``request`` of every interface the class implements; where the parameter is
-    annotated with a related spec, that one's facts count as well.
+    annotated with a related spec, that one's facts count as well. A base class without an
+    interface is judged by its annotation, and by the specs that derive from it.
 
     Why:
         A misspelt fact raises ``AttributeError`` in the middle of selection, on the first call
@@ -50,6 +51,13 @@ class UnknownCallFact(Rule):
     fixes = (Applicability.UNSAFE,)
 
     VALID = (
+        Valid(
+            "a base class, whose fact a derived spec has",
+            _SPEC + "@dataclass(frozen=True)\nclass WideCall(GemmCall):\n    k: int = 0\n\n"
+            "class Base(Kernel):\n"
+            "    @classmethod\n    def entry_for(cls, call: GemmCall):\n"
+            "        return call.k, lambda: cls(call.m)\n",
+        ),
         Valid(
             "fields, inherited facts and properties",
             _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
@@ -85,6 +93,13 @@ class UnknownCallFact(Rule):
         ),
     )
     INVALID = (
+        Invalid(
+            "a base class, judged by its annotation",
+            _SPEC + "class Base(Kernel):\n"
+            "    @classmethod\n    def entry_for(cls, call: GemmCall):\n"
+            "        return [|call.k|], lambda: cls(call.m)\n",
+            'GemmCall has no fact "k"',
+        ),
         Invalid(
             "a misspelt fact in refusal",
             _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
@@ -135,7 +150,7 @@ class UnknownCallFact(Rule):
 
     def check(self, project: Project) -> Iterator[Report]:
         """Report the facts no spec has that the three methods of an implementation read."""
-        for node in project.of_kind(Kind.IMPLEMENTATION):
+        for node in project.of_kind(Kind.IMPLEMENTATION, Kind.KERNEL):
             for method in node.facts.methods:
                 for param in _spec_params(project, node, method):
                     yield from self._reads(project, node, method, param)
@@ -146,12 +161,14 @@ class UnknownCallFact(Rule):
         stated = None if param.annotation is None else _class(project, node, param)
         guarded = {read.attribute for read in method.reads if read.guarded}
         requests = [project.request(interface) for interface in project.interfaces_of(node)]
+        if node.kind is Kind.KERNEL:
+            requests = _served(project, stated)
         for read in method.reads:
             if read.param != param.name or read.attribute in guarded | _EVERY_OBJECT:
                 continue
-            lacking = next((s for s in requests if s and _lacks(s, stated, read.attribute)), None)
-            if lacking is not None:
-                yield self._report(node, method, read, lacking)
+            lacking = [s for s in requests if s and _lacks(s, stated, read.attribute)]
+            if lacking and (node.kind is not Kind.KERNEL or lacking == requests):
+                yield self._report(node, method, read, lacking[0])
 
     def _report(
         self, node: ClassNode, method: FunctionFacts, read: Read, spec: ClassNode
@@ -182,6 +199,17 @@ def _class(project: Project, node: ClassNode, param: Param) -> ClassNode | None:
         return None
     found = project.resolve_class(node.module, param.annotation)
     return found if found is not None and found.kind in (Kind.CALL_SPEC, Kind.ROOT) else None
+
+
+def _served(project: Project, stated: ClassNode | None) -> list[ClassNode | None]:
+    """Return the specs that a base of implementations may be given, the stated one first.
+
+    It knows no interface; one of the specs has to have what it reads.
+    """
+    if stated is None or stated.kind is not Kind.CALL_SPEC:
+        return []
+    derived = (node for node in project.known_classes if node.inherits(stated))
+    return [stated, *(node for node in derived if node is not stated)]
 
 
 def _lacks(spec: ClassNode, stated: ClassNode | None, name: str) -> bool:

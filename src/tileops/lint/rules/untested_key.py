@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from tileops.findings import Severity
 from tileops.lint._case import Invalid, Valid
-from tileops.lint._interfaces import is_test
 from tileops.lint._rule import Report, Rule
 from tileops.lint.index import Entry, Project
 
@@ -122,7 +121,7 @@ class UntestedKey(Rule):
 
     def check(self, project: Project) -> Iterator[Report]:
         """Report keys that no test asking for keys has in a string."""
-        tests = [m for m in project.own_modules if is_test(m) and "key_for" in m.facts.names]
+        tests = [m for m in project.own_modules if m.is_test and "key_for" in m.facts.names]
         if not tests or any("kernel_types" in test.facts.names for test in tests):
             return
         mentioned = {text for test in tests for text in test.facts.texts}
@@ -144,4 +143,4 @@ class UntestedKey(Rule):
 def _is_judged(entry: Entry) -> bool:
     where = entry.stated_key
     named = entry.key is not None and where.value.kind == "str"
-    return named and not where.module.external and not is_test(where.module)
+    return named and not where.module.external and not where.module.is_test
