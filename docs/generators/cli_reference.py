@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import click
 import typer
-from generated import marker, write
 
+from generated import marker, write
 from tileops.cli._app import PROGRAM, app, load_command
 
 __all__ = ["commands", "pages"]
@@ -38,7 +38,7 @@ No command shows a traceback, unless `--traceback` stands anywhere on its line.
 
 ## What each needs
 
-`lint`, `rule`, `diff`, and the help, the completion and the schemas of every command need the base installation only.
+`lint`, `rule`, `diff`, `doctor`, and the help, the completion and the schemas of every command need the base installation only.
 The others need torch, and those that prove need z3; both come with `pip install 'tileops[ops]'`.
 No command loads tilelang or needs a GPU.
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
-from generated import marker, write
-
 import tileops.errors
 import tileops.lint.errors
+from generated import marker, write
 from tileops.errors import TileopsError
 
 __all__ = ["Description", "describe", "errors", "pages"]

@@ -14,9 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from generated import DOCS, ROOT, write
 from rich.console import Console
 from rich.text import Text
+
+from generated import DOCS, ROOT, write
 
 __all__ = ["QUESTION", "answer", "pages"]
 
@@ -24,6 +25,7 @@ QUESTION = "tileops explain RowScaleFwdOp --import row_scale --n 1001 --gpu h200
 SOURCE = "how-an-op-selects-a-kernel.md"
 FILE = "images/explain.svg"
 COLUMNS = 98
+
 
 def answer() -> str:
     """Run the question on the example's module and return what a terminal is sent."""

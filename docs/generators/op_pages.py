@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
-from generated import DOCS, marker, write
 
+from generated import DOCS, marker, write
 from tileops import manifest
 from tileops.backend import Registry
 from tileops.cli._index import FactRow, in_tree_index
@@ -79,9 +79,12 @@ def _usage(entry: OpEntry) -> str:
     params = ", ".join(
         one.name if one.required else f"{one.name}={one.default!r}" for one in signature.params
     )
-    inputs = [f"{one.name}=None" if str(one.optional) != "False" else one.name
-              for one in signature.inputs]  # fmt: skip
-    keywords = [f"{one.name}=None" for one in (*signature.buffers, *signature.execution)]
+    inputs = [
+        one.name if str(one.optional) == "False" else f"{one.name}=None" for one in signature.inputs
+    ]
+    named = [buffer.name for buffer in signature.buffers]
+    named += [argument.name for argument in signature.execution]
+    keywords = [f"{name}=None" for name in named]
     call = ", ".join([*inputs, *(["*", *keywords] if keywords else [])])
     results = ", ".join(one.name for one in signature.outputs)
     return f"op = {entry.name}({params})\n{results} = op({call})"
@@ -153,7 +156,7 @@ def _interfaces(op: type[Op]) -> Iterator[str]:
         yield _table(("fact", "type", "values", "default"), map(_fact, facts))
         yield "The keys that serve it:"
         yield _keys(tables[name].candidates)
-        yield "Where each can run; whether it serves a certain call is for `tileops explain` to say:"
+        yield "Where each can run; [which calls it serves](../supported-kernels.md) is another matter:"
         yield _boards(tables[name].candidates)
         stated = " ".join(f"--{one.name.replace('_', '-')} ..." for one in facts if _needed(one))
         question = f"tileops explain {op.__name__} --interface {name} {stated}".strip()
@@ -195,8 +198,8 @@ def _names(arch: int) -> list[str]:
 
 
 def _runs(kind: Any, arch: int) -> str:
-    on_cuda = "cuda" in kind.devices
-    return "yes" if on_cuda and (kind.supported_archs is None or arch in kind.supported_archs) else ""
+    supported = kind.supported_archs is None or arch in kind.supported_archs
+    return "yes" if "cuda" in kind.devices and supported else "no"
 
 
 def _cost(entry: OpEntry) -> Iterator[str]:
@@ -212,8 +215,9 @@ def _cost(entry: OpEntry) -> Iterator[str]:
     if measured:
         anchor = entry.name.lower()
         yield (
-            f"The manifest names {count} workloads of it; [the benchmarks](../benchmarks.md#{anchor}) "
-            "have the key that serves each, and its time on an H200 beside those of its peers."
+            f"The manifest names {count} workloads of it; "
+            f"[the benchmarks](../benchmarks.md#{anchor}) have the key that serves each, "
+            "and its time on an H200 beside those of its peers."
         )
     else:
         yield f"The manifest names {count} workloads of it; none has been measured yet."

@@ -9,16 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import cli_reference
 import error_catalogue
 import explain_picture
 import op_pages
-import pytest
-from generated import DOCS, stale
-
 import tileops
 import tileops.errors
 import tileops.lint.errors
+from generated import DOCS, stale
 from tileops.cli._app import COMMANDS
 
 GENERATORS = DOCS / "generators"

@@ -30,7 +30,9 @@ def anchors(path: Path) -> set[str]:
     text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
     found: set[str] = set()
     for heading in re.findall(r"^#+ (.+)$", text, flags=re.M):
-        ascii_only = unicodedata.normalize("NFKD", heading.replace("`", "")).encode("ascii", "ignore")
+        ascii_only = unicodedata.normalize("NFKD", heading.replace("`", "")).encode(
+            "ascii", "ignore"
+        )
         slug = re.sub(r"[^\w\s-]", "", ascii_only.decode()).strip().lower()
         slug = re.sub(r"[-\s]+", "-", slug)
         count = 1

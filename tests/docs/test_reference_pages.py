@@ -59,7 +59,9 @@ def test_every_json_form_has_its_version_on_the_page():
     """The forms that the sources name, with the versions they have there."""
     texts = [one.read_text("utf-8") for one in SOURCES.rglob("*.py")]
     named = {
-        match for text in texts for match in re.findall(r"^SCHEMA\b.* = \"(.*?)\"$", text, flags=re.M)
+        match
+        for text in texts
+        for match in re.findall(r"^SCHEMA\b.* = \"(.*?)\"$", text, flags=re.M)
     }
     shown = {"/".join(row) for row in re.findall(r"^\| `(tileops\.\w+)` \| (\S+) \|", COMPATIBILITY,
                                                  flags=re.M)}  # fmt: skip

@@ -57,7 +57,9 @@ class Repository:
         sources = [Path(tileops.__file__).parents[1], self.folder / "src"]
         self.environment = {
             **os.environ,
-            "PATH": os.pathsep.join([str(tools), sysconfig.get_path("scripts"), os.environ["PATH"]]),
+            "PATH": os.pathsep.join(
+                [str(tools), sysconfig.get_path("scripts"), os.environ["PATH"]]
+            ),
             "PYTHONPATH": os.pathsep.join(map(str, sources)),
             "CUDA_VISIBLE_DEVICES": "",
             "GH_CALLED": str(self.called),

@@ -182,7 +182,15 @@ class ForwardOnlyError(DispatchError, RuntimeError):
 
 
 class NoMemoryError(DispatchError, TypeError):
-    """A call would run on a tensor that has no memory for a kernel to read or write."""
+    """A call would run on a tensor that has no memory for a kernel to read or write.
+
+    Cause:
+        The tensor is a fake, functional or batched one, as tracing and ``torch.func`` make
+        them.
+
+    Remedy:
+        Call the op on ordinary tensors, outside of what traces or transforms.
+    """
 
     template = (
         "{op}: {tensor} is {what}: it has no memory of its own, and kernels are given addresses. "

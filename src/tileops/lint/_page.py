@@ -52,7 +52,7 @@ def _flagged(rule: Rule) -> Iterator[str]:
     for case in rule.INVALID[:_SHOWN]:
         yield f"{_capital(case.name)}:"
         yield from _blocks(case)
-        yield "\n".join(f"> {message}" for message in case.expected())
+        yield "\n>\n".join(f"> {message}" for message in case.expected())
     fixed = next((case for case in rule.INVALID if case.fixed is not None), None)
     if fixed is not None:
         yield f"Fixed ({fixed.name}):"
