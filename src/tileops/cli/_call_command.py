@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tileops.cli._facts import OP_HELP, ROW, FactsCommand
+from tileops.cli._facts import ROW, FactsCommand
 from tileops.cli._index import FactRow, InputRow, OpRow
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ CALL_HELP = "The call as tensors and parameters, such as 'input=f16[32,256]' nor
 
 class CallCommand(FactsCommand):
     """A command whose call is given by facts, or by words that name tensors and parameters."""
-
-    ARGUMENTS: ClassVar[Mapping[str, str]] = {"op": OP_HELP, "call": CALL_HELP}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Add the inputs and parameters of the op that was named."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 from click.core import ParameterSource
-from typer.core import TyperArgument, TyperCommand
 
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.cli._imports import imported_row
 from tileops.cli._index import FactRow, OpRow, in_tree_index
+from tileops.cli._plain_command import PlainCommand
 from tileops.cli._values import FactType
 from tileops.device import BOARDS
 from tileops.selection import fact_flag
@@ -22,11 +21,8 @@ ROW = "tileops.op"
 OP_HELP = "The class name of an op, such as LayerNormFwdOp."
 
 
-class FactsCommand(TyperCommand):
+class FactsCommand(PlainCommand):
     """A command whose first argument names an op and whose further options are its facts."""
-
-    ARGUMENTS: ClassVar[Mapping[str, str]] = {"op": OP_HELP}
-    """The help of every argument."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Add an option for every fact of the named op, then parse."""
@@ -45,16 +41,6 @@ class FactsCommand(TyperCommand):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             raise self._no_such_option(error, row) from None
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """State the help of arguments, which typer loses since click's have one of their own."""
-        for one in self.params:
-            if isinstance(one, TyperArgument):
-                one.help = self.ARGUMENTS.get(one.name or "")
-        super().format_help(ctx, formatter)
-
-    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write nothing: typer writes the arguments together with the options."""
 
     def _op_name(self, ctx: click.Context, args: list[str]) -> str | None:
         """Return the first argument that is no option and no option's value."""
