@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 import torch
 
@@ -26,27 +27,31 @@ class BuildOnce(Generic[K, V]):
     """A cache of built kernels.
 
     Concurrent misses of one key build once, and different keys build in parallel. A build or a
-    tuning that fails leaves nothing behind and is tried again by the next caller.
+    tuning that fails leaves nothing behind and is tried again by the next caller. With a limit,
+    the values asked for longest ago are forgotten.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
         self._values: dict[K, tuple[V, torch.device | None]] = {}
         self._tuned: set[K] = set()
-        self._locks: dict[K, threading.Lock] = {}
+        # A lock is there for as long as somebody holds it or waits for it.
+        self._locks: WeakValueDictionary[K, threading.Lock] = WeakValueDictionary()
         self._lock = threading.Lock()
         self._tuning = False
 
     def get(self, key: K, device: torch.device | None, build: Callable[[], V]) -> V:
         """Return the value of *key*, building and tuning it with *device* current."""
-        with self._lock:
-            lock = self._locks.setdefault(key, threading.Lock())
-        with lock:
+        with self._lock_of(key):
             found = self._values.get(key)
             if found is None:
                 with device_guard(device):
                     found = (build(), device)
-                self._values[key] = found
+                with self._lock:
+                    self._values[key] = found
             self._tune(key, *found)
+        if self._limit is not None:
+            self._use(key, found, self._limit)
         return found[0]
 
     def tune(self) -> None:
@@ -61,7 +66,7 @@ class BuildOnce(Generic[K, V]):
             keys = list(self._values)
         failures: list[Exception] = []
         for key in keys:
-            with self._locks[key]:
+            with self._lock_of(key):
                 found = self._values.get(key)
                 try:
                     if found is not None:
@@ -75,14 +80,29 @@ class BuildOnce(Generic[K, V]):
 
     def clear(self) -> None:
         """Forget every value; whether values are tuned stays."""
-        for key in list(self._values):
-            with self._locks[key]:
+        for key, _ in self.items():
+            with self._lock_of(key):
                 self._values.pop(key, None)
                 self._tuned.discard(key)
 
     def items(self) -> list[tuple[K, V]]:
         """Return every key with its value, in the order they were built."""
-        return [(key, value) for key, (value, _) in list(self._values.items())]
+        with self._lock:
+            return [(key, value) for key, (value, _) in self._values.items()]
+
+    def _lock_of(self, key: K) -> threading.Lock:
+        with self._lock:
+            return self._locks.setdefault(key, threading.Lock())
+
+    def _use(self, key: K, found: tuple[V, torch.device | None], limit: int) -> None:
+        """Make *key* the last used one, and forget the first used beyond the limit."""
+        with self._lock:
+            # It may have been forgotten meanwhile.
+            if self._values.pop(key, None) is not None:
+                self._values[key] = found
+            for old in list(self._values)[:-limit]:
+                del self._values[old]
+                self._tuned.discard(old)
 
     def _tune(self, key: K, value: V, device: torch.device | None) -> None:
         request_tune = getattr(value, "request_tune", None)

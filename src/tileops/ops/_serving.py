@@ -16,6 +16,9 @@ from tileops.tensor_spec import TensorSpec
 
 __all__ = ["Serving"]
 
+KERNELS = 256
+"""Kernels of a target that an op keeps, the last used ones: a target builds one per shape."""
+
 Specs = tuple[TensorSpec | None, ...]
 
 
@@ -27,7 +30,7 @@ class Serving:
         self._op = op
         self._argument = argument
         self.choice: TargetChoice | None = None
-        self.built: BuildOnce[tuple[torch.device, Any], Any] = BuildOnce()
+        self.built: BuildOnce[tuple[torch.device, Any], Any] = BuildOnce(KERNELS)
         self._lock = threading.RLock()
 
     @contextmanager

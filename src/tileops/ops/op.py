@@ -231,6 +231,8 @@ class Op:
             self._entries.tune()
         finally:
             self.serving.tune()
+            # A plan may run a kernel of a target that is no longer kept, and was not tuned now.
+            self.forget_plans()
 
     def iter_kernels(self) -> Iterator[BuiltKernel]:
         """Yield the in-tree kernels built so far, in the order they were built."""
