@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from tileops.cli._device_options import Arch, Device, Gpu, SmCount, SmemBudget, device_options
-from tileops.cli._facts import (
-    OP_HELP,
-    ROW,
-    FactsCommand,
-    complete_interface,
-    complete_op,
+from tileops.cli._call_command import (
+    CALL_HELP,
+    CallCommand,
+    complete_word,
+    complete_workload,
+    read_tensors,
 )
+from tileops.cli._device_options import Arch, Device, Gpu, SmCount, SmemBudget, device_options
+from tileops.cli._facts import FACTS, OP_HELP, ROW, complete_interface, complete_op
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
 from tileops.cli._imports import require_torch
 from tileops.cli._schemas import write_schema
@@ -30,12 +31,29 @@ class Format(enum.StrEnum):
     MD = "md"
 
 
-@app.command(cls=FactsCommand)
+@app.command(cls=CallCommand)
 def explain(
     ctx: typer.Context,
     op: Annotated[
         str | None,
         typer.Argument(help=OP_HELP, autocompletion=complete_op, show_default=False),
+    ] = None,
+    call: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=VALUE]...",
+            help=CALL_HELP,
+            autocompletion=complete_word,
+            show_default=False,
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Give the call as a workload of the manifest.",
+            autocompletion=complete_workload,
+        ),
     ] = None,
     interface: Annotated[
         str | None,
@@ -74,9 +92,10 @@ def explain(
 ) -> None:
     """Explain which kernel a call of OP selects, on which device, and why the others lose.
 
-    Facts of the call are options: tileops explain LayerNormFwdOp --n 256 --arch 90. With an OP,
-    --help lists them. Without a device option the machine's GPU is meant, and on a machine
-    without one every known board.
+    Facts of the call are options: tileops explain LayerNormFwdOp --n 256 --arch 90. Or the call is
+    given as tensors, which the op checks as it would when called. With an OP, --help lists both.
+    Without a device option the machine's GPU is meant, and on a machine without one every known
+    board.
     """
     if schema:
         write_schema("explain")
@@ -84,12 +103,21 @@ def explain(
     if op is None:
         raise UsageFailure("explain needs an OP", remedy="tileops explain LayerNormFwdOp --n 256")
     options = device_options(arch, gpu, device, sm_count, smem_budget)
+    given = read_tensors(ctx.meta[ROW], call or [], workload, ctx.meta[FACTS])
     require_torch()
-    from tileops.cli._explain import Wishes, ask, check_key, render
+    from tileops.cli._explain import Question, ask, render
 
-    wishes = Wishes(why_not, tuple(added or ()), tuple(removed or ()))
-    answer = ask(ctx, ctx.meta[ROW], interface, options, target, modules or [], wishes)
-    check_key(answer.op, expect, answer.interfaces)
+    answer = ask(
+        Question(
+            *(ctx.meta[ROW], interface, options, target, tuple(modules or ())),
+            facts=ctx.meta[FACTS],
+            call=given,
+            why_not=why_not,
+            expect=expect,
+            added=tuple(added or ()),
+            removed=tuple(removed or ()),
+        )
+    )
     render(answer, form.value)
     met = answer.answered if expect is None else answer.selects(expect)
     raise typer.Exit(ANSWERED if met else NO)

@@ -10,10 +10,15 @@ import torch
 from tileops import manifest
 from tileops.backend import BUILTIN, REGISTRY, Registry
 from tileops.call_spec import CallSpec, check_keyable
-from tileops.errors import CallSpecTypeError, StatedFactsError, UnknownInterfaceError
+from tileops.errors import (
+    CallSpecTypeError,
+    MissingSignatureError,
+    StatedFactsError,
+    UnknownInterfaceError,
+)
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
-from tileops.manifest import Signature
+from tileops.manifest import OpEntry, Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
 from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, show_as_node
 from tileops.ops._observers import join, tell
@@ -84,12 +89,15 @@ class Op:
         join(self)
 
     @classmethod
-    def signature(cls) -> Signature | None:
-        """Return the signature of the op, or of the nearest ancestor that the manifest knows."""
+    def entry(cls) -> OpEntry | None:
+        """Return the manifest's entry of the op, or of the nearest ancestor that has one."""
         entries = manifest.load()
-        entry = next(
-            (entries[one.__name__] for one in cls.__mro__ if one.__name__ in entries), None
-        )
+        return next((entries[one.__name__] for one in cls.__mro__ if one.__name__ in entries), None)
+
+    @classmethod
+    def signature(cls) -> Signature | None:
+        """Return the signature that calls are checked against; by default the entry's."""
+        entry = cls.entry()
         return None if entry is None else entry.signature
 
     @classmethod
@@ -114,6 +122,50 @@ class Op:
         """Return the function that runs calls like this one, given the kernels it requested."""
         (kernel,) = kernels
         return kernel.bind(*inputs)
+
+    def checked_requests(self, *inputs: Any) -> tuple[Request, ...]:
+        """Return the kernel requests of a call that passes the checks; nothing runs.
+
+        Args:
+            inputs: A tensor or `TensorSpec` per input, in order; None, or nothing at the end,
+                where absent.
+
+        Returns:
+            The requests in order; none where every tensor that the call writes is empty.
+
+        Raises:
+            MissingSignatureError: The op has no signature to check the call against.
+            SignatureError: The call does not fit the op's signature.
+        """
+        if self.checks is None:
+            raise MissingSignatureError(op=type(self).__name__)
+        call = self.checks.check(inputs)
+        return () if call.empty else self.requests(*call.inputs.values())
+
+    def explain_call(self, *inputs: Any, **stated: int) -> tuple[Selection, ...]:
+        """Decide which key serves each kernel request of a call; nothing is built and nothing runs.
+
+        The answer is about the in-tree and the registered kernels, whatever target serves the op.
+
+        Args:
+            inputs: A tensor or `TensorSpec` per input, in order; None, or nothing at the end,
+                where absent.
+            stated: Device facts (arch, sm_count, smem_budget) to assume of the inputs' device.
+
+        Returns:
+            A selection per request, in order; none where every tensor that the call writes is
+            empty, since such a call runs no kernel.
+
+        Raises:
+            MissingSignatureError: The op has no signature to check the call against.
+            SignatureError: The call does not fit the op's signature.
+        """
+        requests = self.checked_requests(*inputs)
+        if stated:
+            requests = tuple(
+                (name, call.with_device(call.device, **stated)) for name, call in requests
+            )
+        return tuple(self.explain(name, call) for name, call in requests)
 
     def explain(self, interface: str, call: CallSpec) -> Selection:
         """Decide which key serves *call*; nothing is built.
