@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,8 @@ def function_of(
         LookupError: The expression reads something that has no value.
     """
     names: dict[str, Any] = {"__builtins__": {}}
-    body = _Translation(places, scope, names).visit(node)
+    # The translation works in place.
+    body = _Translation(places, scope, names).visit(copy.deepcopy(node))
     row = ast.arguments([], [ast.arg("row")], None, [], [], None, [])
     tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(row, body)))
     function: Callable[[Sequence[Any]], Any] = eval(compile(tree, "<manifest>", "eval"), names)

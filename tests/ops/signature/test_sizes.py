@@ -51,7 +51,7 @@ PARAMS = {"normalized_shape": (4,)}
 
 
 @settings(
-    max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 @given(st.data())
 def test_sizes_agree_with_the_checks(data):

@@ -1,0 +1,206 @@
+"""Whatever calls come before it, a call does what it does on a fresh op."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pytest
+import torch
+from blend_family import BlendFwdOp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+from tileops.ops._observers import subscribe
+
+WIDTHS = [*[4] * 6, *[10] * 6, 9, 1, 3, 5, 13]
+
+
+class Plain(torch.Tensor):
+    """A subclass that changes nothing."""
+
+
+class Calls:
+    """Random calls over tensors that are used again, and changed between calls."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.kept: list[torch.Tensor] = []
+
+    def tensor(self, shape, dtype=torch.float32):
+        """A tensor of this shape in some layout, of some type."""
+        rng = self.rng
+        count = torch.Size(shape).numel()
+        flat = torch.arange(count + 3, dtype=dtype) + 1
+        kind = rng.choice(
+            ["dense"] * 9 + ["offset", "strided", "expanded", "negative", "transposed"]
+        )
+        if kind == "offset":
+            one = flat[1 : count + 1].view(shape)
+        elif kind == "strided":
+            one = torch.stack([flat[:count].view(shape)] * 2, -1)[..., 0]
+        elif kind == "expanded":
+            one = flat[:1].expand(shape)
+        elif kind == "negative":
+            one = torch._neg_view(flat[:count].view(shape))
+        elif kind == "transposed" and len(shape) == 2:
+            one = flat[:count].view(shape[::-1]).t()
+        else:
+            one = flat[:count].view(shape).clone()
+        kind = rng.choice(["tensor"] * 8 + ["parameter", "buffer", "grad", "plain"])
+        if kind == "parameter":
+            return torch.nn.Parameter(one, requires_grad=rng.random() < 0.7)
+        if kind == "buffer":
+            return torch.nn.Buffer(one)
+        if kind == "plain":
+            return one.as_subclass(Plain)
+        return one.requires_grad_() if kind == "grad" and one.is_leaf else one
+
+    def pick(self, shape, dtype):
+        """A tensor used before, or a new one."""
+        fitting = [
+            one
+            for one in self.kept
+            if one.shape[-1:] == shape[-1:] and one.dim() == len(shape) and one.dtype == dtype
+        ]
+        if fitting and self.rng.random() < 0.5:
+            return self.rng.choice(fitting)
+        one = self.tensor(shape, dtype)
+        self.kept = [*self.kept[-20:], one]
+        return one
+
+    def change(self):
+        """Change a tensor that was used, keeping the object."""
+        if not self.kept:
+            return
+        one, rng = self.rng.choice(self.kept), self.rng
+        other = self.tensor((rng.choice([1, 2, 3]), rng.choice(WIDTHS))).detach()
+        how = rng.choice(["set", "data", "resize", "grad", "transpose"])
+        with torch.no_grad():
+            try:
+                if how == "set":
+                    one.set_(other.clone())
+                elif how == "data":
+                    one.data = other if rng.random() < 0.7 else other.double()
+                elif how == "resize":
+                    one.resize_(other.shape)
+                elif how == "grad":
+                    one.requires_grad_(not one.requires_grad)
+                else:
+                    one.t_()
+            except RuntimeError:
+                # Some tensors cannot be changed so.
+                return
+            if how == "resize":
+                one.fill_(2.0)
+
+    def next(self):
+        """The arguments of a call: inputs, keywords."""
+        rng = self.rng
+        n, dtype = rng.choice(WIDTHS), rng.choice([torch.float32] * 4 + [torch.float64])
+        lead = rng.choice([(1,), (1,), (2,), (2,), (3,), (4,), (7,), (), (2, 2), (3, 2), (0,)])
+        x = self.pick((*lead, n), dtype)
+        scale = None if rng.random() < 0.3 else self.pick((n,), dtype)
+        seen = torch.zeros(n) if rng.random() < 0.2 else None
+        inputs = [x, scale, seen]
+        if rng.random() < 0.07:
+            place = rng.randrange(3)
+            inputs[place] = rng.choice(
+                [None, 3.0, [1.0], self.pick((n,), torch.float16), self.fake(x)]
+            )
+        keywords = {}
+        if rng.random() < 0.2:
+            shape = x.shape if rng.random() < 0.8 else (n,)
+            keywords["out"] = torch.zeros(shape, dtype=dtype)
+        if rng.random() < 0.15:
+            keywords["chunk"] = rng.choice([1, 1, 2, True, 1.0])
+        if rng.random() < 0.1:
+            keywords["mode"] = rng.choice(["fast", "fast", "exact", "slow"])
+        if rng.random() < 0.03:
+            keywords["no_such"] = 1
+        return inputs, keywords
+
+    def varied(self, x, scale, seen, keywords):
+        """A call that differs in one thing: the rows, what is present, the type of a keyword."""
+        what = self.rng.choice(["rows", "rows", "scale", "seen", "chunk"])
+        if not isinstance(x, torch.Tensor) or isinstance(x, FakeTensor) or not x.dim():
+            return [x, scale, seen], keywords
+        if what == "rows":
+            x = torch.ones(self.rng.randrange(1, 40), *x.shape[1:], dtype=x.dtype)
+        elif what == "scale":
+            scale = torch.ones(x.shape[-1], dtype=x.dtype) if scale is None else None
+        elif what == "seen":
+            seen = torch.zeros(x.shape[-1]) if seen is None else None
+        elif "chunk" in keywords:
+            keywords["chunk"] = self.rng.choice([1, 2, True, 1.0])
+        return [x, scale, seen], keywords
+
+    def fake(self, x):
+        return FakeTensorMode().from_tensor(x.detach().as_subclass(torch.Tensor))
+
+    def mode(self):
+        return self.rng.choice(
+            [torch.enable_grad, torch.no_grad, torch.no_grad, torch.inference_mode]
+        )
+
+
+def outcome(op, inputs, keywords, mode):
+    """What a call returns, writes or raises, as values that can be compared."""
+    written = [one for one in (inputs[2], keywords.get("out")) if isinstance(one, torch.Tensor)]
+    if any(one.is_inference() for one in written):
+        return None
+    with torch.no_grad():
+        for one in written:
+            if type(one) is torch.Tensor:
+                one.zero_()
+    try:
+        with mode():
+            results = op(*inputs, **keywords)
+    except AssertionError:
+        raise
+    except Exception as error:
+        return type(error), str(error)
+    several = isinstance(results, tuple)
+    described = [(several, None if keywords.get("out") is None else results is keywords["out"])]
+    for one in (*(results if several else (results,)), *written):
+        described.append(
+            (type(one), one.shape, one.stride(), one.dtype, one.requires_grad, one.tolist())
+        )
+    return described
+
+
+def steps(rng, count):
+    """Random calls, each made several times in turn with the others, on tensors that change."""
+    calls, made = Calls(rng), []
+    for _ in range(count):
+        if rng.random() < 0.08:
+            calls.change()
+        if not made or rng.random() < 0.12:
+            made = [*made[-3:], (*calls.next(), calls.mode())]
+        inputs, keywords, mode = rng.choice(made)
+        if rng.random() < 0.4:
+            inputs, keywords = calls.varied(*inputs, dict(keywords))
+        yield inputs, keywords, mode if rng.random() < 0.9 else calls.mode()
+
+
+def run(rng, op, fresh, count):
+    """Make random calls on *op*, each on a fresh op too."""
+    for inputs, keywords, mode in steps(rng, count):
+        expected = outcome(fresh(), inputs, keywords, mode)
+        assert outcome(op, inputs, keywords, mode) == expected
+
+
+TARGETS = [pytest.param(None, id="in-tree"), pytest.param("soft", id="target")]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(rng=st.randoms(use_true_random=True), sums=st.booleans())
+def test_a_call_does_what_it_does_on_a_fresh_op(target, rng, sums):
+    """Results, what is written, and errors, over random calls and changes between them."""
+
+    def fresh():
+        return BlendFwdOp(0.5, sums, target=target)
+
+    run(rng, fresh(), fresh, 40)
