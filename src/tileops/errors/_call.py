@@ -198,6 +198,35 @@ class NoMemoryError(DispatchError, TypeError):
     )
 
 
+class GradientThroughNodeError(ForwardOnlyError):
+    """An input requires a gradient in a call that torch traces, compiles or transforms."""
+
+    template = (
+        "{op}: {tensor} requires a gradient, and none passes through the op where torch traces, "
+        "compiles or transforms the call: its result would be detached silently. Call it under "
+        "torch.no_grad(), or pass {tensor}.detach()"
+    )
+
+
+class MappedCallError(DispatchError, NotImplementedError):
+    """An op is called inside ``torch.func.vmap`` on tensors that it maps over."""
+
+    template = (
+        "{op}: torch.func.vmap does not map over the op, whose kernels read whole tensors. Call it "
+        "outside vmap, with the mapped dim among the dims of its inputs"
+    )
+
+
+class DroppedOpError(DispatchError, ReferenceError):
+    """A traced graph names an op instance that no longer exists, or never did in this process."""
+
+    template = (
+        "{op}: a traced graph calls instance {number} with {params}, and no such instance is alive "
+        "in this process. A graph does not keep the ops it calls: keep them for as long as what "
+        "was compiled or exported, and export again in another process"
+    )
+
+
 class MissingSignatureError(DispatchError, TypeError):
     """An op is called that no manifest entry describes.
 

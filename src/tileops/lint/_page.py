@@ -21,6 +21,10 @@ _MEANING = {
     Severity.PEDANTIC: "pedantic: off unless selected",
 }
 _SHOWN = 2
+_INTRODUCTION = """\
+`tileops lint` runs the errors and the warnings; `--select all` adds the pedantic ones. \
+`tileops rule ID` prints one of these pages. How to run them in hooks and in continuous \
+integration is in [Writing and using the hooks](../writing-and-using-hooks.md)."""
 
 
 def page(rule: Rule) -> str:
@@ -39,13 +43,19 @@ def page(rule: Rule) -> str:
 
 
 def index_page() -> str:
-    """Return the Markdown page that lists every rule."""
-    rows = ["| rule | weight | fix | |", "|---|---|---|---|"]
-    for rule in all_rules().values():
-        fixes = ", ".join(str(kind) for kind in rule.fixes) or "none"
-        text = summary(rule).summary.replace("``", "`").replace("|", "\\|")
-        rows.append(f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {fixes} | {text} |")
-    return "# Rules\n\n" + "\n".join(rows) + "\n"
+    """Return the Markdown page that lists every rule, the gravest first."""
+    parts = ["# Rules", _INTRODUCTION]
+    for severity, meaning in _MEANING.items():
+        rules = [rule for rule in all_rules().values() if rule.severity is severity]
+        rows = ["| rule | fix | |", "|---|---|---|", *map(_row, rules)]
+        parts += [f"## {_capital(meaning)}", "\n".join(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(rule: Rule) -> str:
+    fixes = ", ".join(str(kind) for kind in rule.fixes) or "none"
+    text = summary(rule).summary.replace("``", "`").replace("|", "\\|")
+    return f"| [{rule.id}]({rule.id}.md) | {fixes} | {text} |"
 
 
 def _flagged(rule: Rule) -> Iterator[str]:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[3]
 __all__ = ["Corpus", "Mutant", "Outcome", "Slip", "generated", "mutants", "own_tree"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slip:
     """A kind of mistake: the rule that is to report it, and how it is made.
 
@@ -56,11 +56,12 @@ class Slip:
     equivalent: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mutant:
-    """One slip at one site: the changed files, and the lines around the site."""
+    """One slip at one site, in one of its forms: the changed files, and the lines around it."""
 
     slip: Slip
+    becomes: str
     path: str
     lines: tuple[int, int]
     files: Mapping[str, bytes]
@@ -76,6 +77,7 @@ class Outcome:
     mutant: Mutant
     hit: bool
     strays: tuple[Report, ...]
+    reported: frozenset[str] = frozenset()
 
 
 class Corpus:
@@ -107,7 +109,7 @@ class Corpus:
         strays = (
             r for r in new if r.rule not in expected and (taste or r.severity != Severity.PEDANTIC)
         )
-        return Outcome(mutant, hit, tuple(strays))
+        return Outcome(mutant, hit, tuple(strays), frozenset(report.rule for report in new))
 
 
 def _at(mutant: Mutant, report: Report) -> bool:
@@ -150,7 +152,7 @@ def mutants(corpus: Corpus, slip: Slip, sites: int, seed: int = 0) -> Iterator[M
                     files[other] = re.sub(pattern, replacement, text, flags=re.MULTILINE)
             changed = {p: t.encode() for p, t in files.items() if t != texts[p]}
             assert path in changed, f"{slip.rule} changes nothing at {path}"
-            yield Mutant(slip, path, _around(files[path], match.start()), changed)
+            yield Mutant(slip, becomes, path, _around(files[path], match.start()), changed)
 
 
 def _sampled(

@@ -13,6 +13,7 @@ REFUSAL_FLOW = (
         (
             r"\1        if torch.cuda.get_device_properties(0).multi_processor_count < 8:\n            return 'serves boards of 8 multiprocessors'\n",
             r"\1        import os\n        if os.environ.get('FAST'):\n            return 'serves slow runs'\n",
+            r"\1        if torch.cuda.get_device_properties(call.device).shared_memory_per_block_optin < call.n:\n            return 'serves rows that fit'\n",
             r"\1        if torch.cuda.current_device():\n            return 'serves device 0'\n",
         ),
         flow=True,
@@ -72,6 +73,7 @@ REFUSALS = (
         (
             r"def refusal(cls, call\1, extra)",
             r"def refusal(cls, *, call\1)",
+            r"def refusal(klass, call\1)",
             "def refusal(cls)",
             r"async def refusal(cls, call\1)",
         ),

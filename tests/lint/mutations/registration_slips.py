@@ -198,6 +198,12 @@ PRECEDENCE = (
         elsewhere=True,
     ),
     Slip(
+        "preferred-over-unknown-key",
+        ACME,
+        r"^(    devices = )",
+        (r'    preferred_over = frozenset({"layer_nrm"})\n\1',),
+    ),
+    Slip(
         "preferred-over-cycle",
         ACME,
         r"^(    devices = )",

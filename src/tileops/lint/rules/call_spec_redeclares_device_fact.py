@@ -57,6 +57,12 @@ class CallSpecRedeclaresDeviceFact(Rule):
             fixed=_SPEC + "    m: int = 0\n    n: int = 0\n",
         ),
         Invalid(
+            "between other fields",
+            _SPEC + "    m: int = 0\n    [|arch|]: int = 90\n    n: int = 0\n",
+            _MESSAGE % "arch",
+            fixed=_SPEC + "    m: int = 0\n    n: int = 0\n",
+        ),
+        Invalid(
             "over several lines, in a derived spec of another file",
             {
                 "src/tileops/kernels/gemm/call_spec.py": (
@@ -126,8 +132,8 @@ def _edit(spec: ClassNode, attribute: Attribute, sources: Sources) -> Iterator[E
     from tileops.lint._edits import delete_lines
 
     source = sources[spec.module.path]
-    first, column, last, end = attribute.span
-    before = source.slice((first, 0, first, column))
-    after = source.slice((last, end, last, end + len(source.line(last).encode()))).strip()
+    where = source.range(attribute.span)
+    before = source.line(where.line)[: where.column - 1]
+    after = source.line(where.end_line)[where.end_column - 1 :].strip()
     if not before.strip() and (not after or after.startswith("#")):
-        yield delete_lines(source, first, last)
+        yield delete_lines(source, where.line, where.end_line)
