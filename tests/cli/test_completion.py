@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+
 import pytest
 
 
@@ -121,3 +125,75 @@ def test_the_script_of_every_shell_is_printed(cli, shell_name, monkeypatch):
 
     assert result.code == 0
     assert f"_TILEOPS_COMPLETE=complete_{shell_name}" in result.out
+
+
+ASK_BASH = """
+source <(_TILEOPS_COMPLETE=source_bash tileops)
+COMP_WORDS=(tileops explain LayerNormFwdOp --gpu l4); COMP_CWORD=4
+_tileops_completion tileops
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+# Outside of a prompt zsh has neither of these two; the second shows what it would be offered.
+ASK_ZSH = """
+compdef() { : }
+_arguments() { print -rl -- "$@" }
+source <(_TILEOPS_COMPLETE=source_zsh tileops)
+words=(tileops explain LayerNormFwdOp --gpu l4); CURRENT=5
+_tileops_completion
+"""
+
+ASK_FISH = """
+_TILEOPS_COMPLETE=source_fish tileops | source
+complete --do-complete 'tileops explain LayerNormFwdOp --gpu l4'
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "script"),
+    [
+        pytest.param(["bash", "--norc", "-c"], ASK_BASH, id="bash"),
+        pytest.param(["zsh", "-f", "-c"], ASK_ZSH, id="zsh"),
+        pytest.param(["fish", "--no-config", "--command"], ASK_FISH, id="fish"),
+    ],
+)
+def test_a_real_shell_is_offered_the_boards(environment, program, script):
+    """The printed script is loaded by the shell itself, which then completes a line with it."""
+    if shutil.which(program[0]) is None:
+        pytest.skip(f"{program[0]} is not installed")
+
+    done = subprocess.run(
+        [*program, script], env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"\bl4\w*", done.stdout) == ["l4", "l40s"]
+
+
+@pytest.mark.parametrize(
+    ("shell_name", "file", "line"),
+    [
+        pytest.param("bash", ".bashrc", "source '{home}/.bash_completions/tileops.sh'", id="bash"),
+        pytest.param("zsh", ".zfunc/_tileops", "#compdef tileops", id="zsh"),
+        pytest.param(
+            "fish", ".config/fish/completions/tileops.fish", "complete --command tileops", id="fish"
+        ),
+    ],
+)
+def test_completion_is_installed_where_the_shell_looks(
+    environment, tmp_path, shell_name, file, line
+):
+    """``--install-completion`` writes for the shell that it is run in."""
+    if shutil.which(shell_name) is None:
+        pytest.skip(f"{shell_name} is not installed")
+
+    done = subprocess.run(
+        [shell_name, "-c", "tileops --install-completion; true"],
+        env={**environment, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert f"{shell_name} completion installed" in done.stdout, done.stderr
+    assert line.format(home=tmp_path) in (tmp_path / file).read_text("utf-8")

@@ -172,3 +172,12 @@ def test_the_audit_passes_with_the_calls_the_lock_accepts(repository):
 
     assert repository.run(line).returncode == 0
     assert repository.run(line.replace("--inventory selection", "")).returncode == 1
+
+
+def test_the_hooks_shown_are_those_that_other_repositories_can_use():
+    """Every id of the page, and every id there is."""
+    (text,) = (one for one in fences("yaml") if one.startswith("# .pre-commit-config.yaml\n"))
+    (repository,) = yaml.safe_load(text)["repos"]
+    offered = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+
+    assert [hook["id"] for hook in repository["hooks"]] == [hook["id"] for hook in offered]

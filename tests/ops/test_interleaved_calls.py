@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 
 import pytest
 import torch
@@ -11,8 +10,6 @@ from blend_family import BlendFwdOp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-
-from tileops.ops._observers import subscribe
 
 WIDTHS = [*[4] * 6, *[10] * 6, 9, 1, 3, 5, 13]
 

@@ -31,64 +31,72 @@ class Format(enum.StrEnum):
     MD = "md"
 
 
+OpName = Annotated[
+    str | None, typer.Argument(help=OP_HELP, autocompletion=complete_op, show_default=False)
+]
+Call = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME=VALUE]...", help=CALL_HELP, autocompletion=complete_word, show_default=False
+    ),
+]
+Workload = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Give the call as a workload of the manifest.",
+        autocompletion=complete_workload,
+    ),
+]
+Interface = Annotated[
+    str | None,
+    typer.Option(
+        help="One kernel interface; all of the op's by default.",
+        autocompletion=complete_interface,
+    ),
+]
+Target = Annotated[str | None, typer.Option(help="The target= of the op.")]
+Modules = Annotated[
+    list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
+]
+WhyNot = Annotated[
+    str | None,
+    typer.Option(metavar="KEY", help="Say what would have to change for KEY to be selected."),
+]
+Expect = Annotated[str | None, typer.Option(metavar="KEY", help="Exit 1 unless KEY is selected.")]
+Added = Annotated[
+    list[str] | None,
+    typer.Option("--with", metavar="MODULE:CLASS", help="Suppose a further implementation."),
+]
+Removed = Annotated[
+    list[str] | None, typer.Option("--without", metavar="KEY", help="Suppose KEY away.")
+]
+Form = Annotated[
+    Format, typer.Option("--format", help="How to write; text by default.", show_default=False)
+]
+Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")]
+
+
 @app.command(cls=CallCommand)
 def explain(
     ctx: typer.Context,
-    op: Annotated[
-        str | None,
-        typer.Argument(help=OP_HELP, autocompletion=complete_op, show_default=False),
-    ] = None,
-    call: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME=VALUE]...",
-            help=CALL_HELP,
-            autocompletion=complete_word,
-            show_default=False,
-        ),
-    ] = None,
-    workload: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Give the call as a workload of the manifest.",
-            autocompletion=complete_workload,
-        ),
-    ] = None,
-    interface: Annotated[
-        str | None,
-        typer.Option(
-            help="One kernel interface; all of the op's by default.",
-            autocompletion=complete_interface,
-        ),
-    ] = None,
+    op: OpName = None,
+    call: Call = None,
+    workload: Workload = None,
+    interface: Interface = None,
     arch: Arch = None,
     gpu: Gpu = None,
     device: Device = None,
     sm_count: SmCount = None,
     smem_budget: SmemBudget = None,
-    target: Annotated[str | None, typer.Option(help="The target= of the op.")] = None,
-    modules: Annotated[
-        list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
-    ] = None,
-    why_not: Annotated[
-        str | None,
-        typer.Option(metavar="KEY", help="Say what would have to change for KEY to be selected."),
-    ] = None,
-    expect: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Exit 1 unless KEY is selected.")
-    ] = None,
-    added: Annotated[
-        list[str] | None,
-        typer.Option("--with", metavar="MODULE:CLASS", help="Suppose a further implementation."),
-    ] = None,
-    removed: Annotated[
-        list[str] | None, typer.Option("--without", metavar="KEY", help="Suppose KEY away.")
-    ] = None,
-    form: Annotated[
-        Format, typer.Option("--format", help="How to write; text by default.", show_default=False)
-    ] = Format.TEXT,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")] = False,
+    target: Target = None,
+    modules: Modules = None,
+    why_not: WhyNot = None,
+    expect: Expect = None,
+    added: Added = None,
+    removed: Removed = None,
+    form: Form = Format.TEXT,
+    schema: Schema = False,
 ) -> None:
     """Explain which kernel a call of OP selects, on which device, and why the others lose.
 

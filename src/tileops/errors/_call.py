@@ -199,7 +199,15 @@ class NoMemoryError(DispatchError, TypeError):
 
 
 class GradientThroughNodeError(ForwardOnlyError):
-    """An input requires a gradient in a call that torch traces, compiles or transforms."""
+    """An input requires a gradient in a call that torch traces, compiles or transforms.
+
+    Cause:
+        Gradients are recorded, or a transform of ``torch.func`` differentiates, and the op is one
+        opaque node there, under a differentiable target too.
+
+    Remedy:
+        Call the op under ``torch.no_grad()``, or detach the input.
+    """
 
     template = (
         "{op}: {tensor} requires a gradient, and none passes through the op where torch traces, "
@@ -209,7 +217,14 @@ class GradientThroughNodeError(ForwardOnlyError):
 
 
 class MappedCallError(DispatchError, NotImplementedError):
-    """An op is called inside ``torch.func.vmap`` on tensors that it maps over."""
+    """An op is called inside ``torch.func.vmap`` on tensors that it maps over.
+
+    Cause:
+        The op has no batching rule: its kernels read whole tensors.
+
+    Remedy:
+        Call the op outside ``vmap``, with the mapped dim among the dims of its inputs.
+    """
 
     template = (
         "{op}: torch.func.vmap does not map over the op, whose kernels read whole tensors. Call it "
@@ -218,7 +233,15 @@ class MappedCallError(DispatchError, NotImplementedError):
 
 
 class DroppedOpError(DispatchError, ReferenceError):
-    """A traced graph names an op instance that no longer exists, or never did in this process."""
+    """A traced graph names an op instance that no longer exists, or never did in this process.
+
+    Cause:
+        The op was dropped while what was compiled or exported from it was kept, or an exported
+        program was loaded in another process.
+
+    Remedy:
+        Keep the op as long as the graph, and export again in each process.
+    """
 
     template = (
         "{op}: a traced graph calls instance {number} with {params}, and no such instance is alive "

@@ -327,6 +327,9 @@ class Op:
             execution: The execution arguments given, by keyword.
         """
         plans = self._plans
+        plan = None if buffers or execution else plans.recognise(inputs)
+        if plan is not None:
+            return plan.run(*inputs)
         result, plan = plans.run(self, inputs, buffers, execution)
         # A shape that comes once or twice is not worth what a recogniser costs to make.
         if plan is not None and plan.found > 1 and not buffers and not execution:
