@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import torch
+from torch.autograd import forward_ad
 
 from tileops import manifest
 from tileops.backend import BUILTIN, REGISTRY, Registry
@@ -24,7 +25,7 @@ from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, sh
 from tileops.ops._observers import join, tell
 from tileops.ops._plan import Plan, Run
 from tileops.ops._plans import Plans
-from tileops.ops._recognise import Recognise, nothing
+from tileops.ops._recognise import Recognise, modes, nothing
 from tileops.ops._serving import Serving
 from tileops.ops._signature import CallChecks
 from tileops.ops._tables import tables_of
@@ -307,11 +308,11 @@ class Op:
         if buffers:
             buffers = {name: one for name, one in buffers.items() if one is not None}
         plans = self._plans
-        # What is recognised lies in memory: no tracer or transform stands in between.
-        plan = None if buffers or execution else plans.recognise(inputs)
-        if plan is not None:
-            self._expect(plan, plans)
-            return plan.run(*inputs)
+        if not (buffers or execution or modes() or forward_ad._current_level >= 0):
+            plan = plans.recognise(inputs)
+            if plan is not None:
+                self._expect(plan, plans)
+                return plan.run(*inputs)
         if interposed((*inputs, *buffers.values())):
             return as_node(self, inputs, buffers, execution)
         return self.launch(inputs, buffers, execution)

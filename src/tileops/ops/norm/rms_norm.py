@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
+from torch.autograd import forward_ad
 
 from tileops.kernels.alignment import like
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, RMSNormFwdInterface
 from tileops.kernels.norm.rms_norm import RMSNormKernel
+from tileops.ops._recognise import modes
 from tileops.ops.norm._affine import AffineIdentity
 from tileops.ops.norm._rows import rows_of
 from tileops.ops.op import Op, Request
@@ -62,7 +64,11 @@ class RMSNormFwdOp(Op):
             SelectionError: No kernel is selected.
         """
         recognise, run = self._recent
-        result: torch.Tensor = run(x, weight) if recognise(x, weight) else self._call((x, weight))
+        result: torch.Tensor = (
+            run(x, weight)
+            if recognise(x, weight) and not modes() and forward_ad._current_level < 0
+            else self._call((x, weight))
+        )
         return result
 
     def requests(self, *inputs: Any) -> tuple[Request, ...]:
