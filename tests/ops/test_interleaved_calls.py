@@ -253,8 +253,9 @@ def test_threads_get_what_one_gets():
         # Tensors belong to a thread; the op is everybody's.
         run(random.Random(next(seeds)), op, lambda: BlendFwdOp(0.5, True), 60)
 
-    _, errors = in_threads(8, act)
+    done, errors = in_threads(8, act)
     assert errors == []
+    assert len(done) == 8
 
 
 def test_forgetting_amid_calls():

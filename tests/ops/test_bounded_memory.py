@@ -1,0 +1,218 @@
+"""What an op remembers of its calls is bounded, and goes when the op goes."""
+
+import gc
+import threading
+import weakref
+
+import pytest
+import torch
+from blend_family import BlendFwdOp
+from noting import noting, op_with, spec
+
+from tileops.backend import Registry
+from tileops.ops import _entries, _plans, _serving
+from tileops.ops._bounded import Bounded
+from tileops.ops._build_once import BuildOnce
+from tileops.ops._observers import subscribe
+from tileops.ops.norm.layer_norm import LayerNormFwdOp
+
+SHAPES = 10_000
+
+
+def test_the_last_used_are_kept():
+    """The size values stored or found last are there; never more than twice as many are."""
+    cache = Bounded(10)
+    for key in range(1000):
+        cache[key] = str(key)
+        assert cache.get(0) == "0"
+        for recent in range(max(0, key - 8), key + 1):
+            assert cache.get(recent) == str(recent)
+        assert len(cache) <= 20
+    assert cache.get(500) is None
+    assert sorted(cache)[0] == 0
+
+
+def test_a_value_can_be_replaced():
+    """Storing again is no new value."""
+    cache = Bounded(2)
+    for value in range(9):
+        cache["key"] = value
+        cache["other"] = value
+    assert (cache.get("key"), len(cache)) == (8, 2)
+
+
+def test_threads_fill_a_cache_within_its_bound():
+    """What a thread has just stored is found, and the bound holds."""
+    cache, wrong = Bounded(64), []
+
+    def act(first):
+        for key in range(first, first + 3000):
+            cache[key] = key
+            if cache.get(key) not in (key, None) or len(cache) > 128 + 8:
+                wrong.append(key)
+
+    threads = [threading.Thread(target=act, args=(10**6 * i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_build_once_forgets_the_first_used():
+    """Asking for a value makes it the last used one; a forgotten one is built again."""
+    builds = []
+    values = BuildOnce(limit=3)
+
+    def ask(key):
+        return values.get(key, None, lambda: builds.append(key) or key)
+
+    for key in "abcabd":
+        ask(key)
+    assert [key for key, _ in values.items()] == ["a", "b", "d"]
+    ask("a")
+    ask("c")
+    assert builds == ["a", "b", "c", "d", "c"]
+    assert [key for key, _ in values.items()] == ["d", "a", "c"]
+
+
+def test_ten_thousand_shapes_in_tree():
+    """Every shape is another plan of one kernel, and the last used plans are kept."""
+    kernel_type, noted = noting()
+    kernel_type.forward = lambda self, x, weight, bias: noted.launched.append(0) or x.clone()
+    op = op_with(a=kernel_type)
+    first = torch.zeros(1, 8)
+    for rows in range(1, SHAPES):
+        op(torch.empty(rows, 8))
+        if rows % 500 == 0:
+            op(first)
+    assert noted.built == [8]
+    assert len(op._plans) <= 2 * _plans.PLANS
+    asked = len(noted.launched)
+    requests, op.requests = op.requests, None
+    for rows in range(SHAPES - 100, SHAPES):
+        op(torch.empty(rows, 8))
+    op(first)
+    op.requests = requests
+    assert len(noted.launched) == asked + 101
+
+
+def test_ten_thousand_calls_of_one_kernel():
+    """Call specs that share a build are remembered up to a bound, and found again beyond it."""
+    kernel_type, noted = noting()
+    op = op_with(a=kernel_type)
+    for count in range(1, SHAPES):
+        op.kernel_for("layer_norm", spec(eps=count / SHAPES))
+    assert noted.built == [8]
+    assert len(op._entries._by_call) <= 2 * _entries.CALLS
+    entered = len(noted.entered)
+    op.kernel_for("layer_norm", spec(eps=(SHAPES - 1) / SHAPES))
+    assert len(noted.entered) == entered
+    op.kernel_for("layer_norm", spec(eps=1 / SHAPES))
+    assert len(noted.entered) == entered + 1
+
+
+class TargetFwdOp(LayerNormFwdOp):
+    registry = Registry(known_ops=lambda: {"TargetFwdOp"}, entry_points=tuple)
+
+
+built, alive = [], weakref.WeakSet()
+
+
+class TargetKernel:
+    def __init__(self, rows):
+        self.rows, self.tuned = rows, False
+        alive.add(self)
+
+    def __call__(self, input, weight, bias):
+        assert input.shape[0] == self.rows
+        return input.clone()
+
+    def request_tune(self):
+        self.tuned = True
+
+
+def build(input, weight, bias, **params):
+    built.append(input.shape[0])
+    return TargetKernel(input.shape[0])
+
+
+TargetFwdOp.registry.register_kernel_builder("TargetFwdOp", "target", build)
+
+
+@pytest.fixture
+def target():
+    built.clear()
+    return TargetFwdOp(8, target="target")
+
+
+def test_ten_thousand_shapes_under_a_target(target):
+    """A target builds one kernel per shape; those used last are kept, others built again."""
+    for rows in range(1, SHAPES):
+        target(torch.empty(rows, 8))
+    assert len(built) == SHAPES - 1
+    assert len(target.kernel_config()) == _serving.KERNELS
+    # A plan holds its kernel too.
+    assert len(alive) <= 2 * _plans.PLANS + _serving.KERNELS
+    target.forget_plans()
+    target(torch.empty(SHAPES - 1, 8))
+    assert len(built) == SHAPES - 1
+    target(torch.empty(1, 8))
+    assert len(built) == SHAPES
+
+
+def test_a_kernel_that_only_a_plan_holds_is_tuned_too(target):
+    """Tuning reaches what a target has built and an op no longer keeps: it is built again."""
+    for rows in range(1, _serving.KERNELS + 10):
+        target(torch.empty(rows, 8))
+    target.request_tune()
+    gc.collect()
+    target(torch.empty(1, 8))
+    assert built[-1] == 1
+    assert all(kernel.tuned for kernel in alive)
+
+
+@pytest.fixture
+def no_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def calls_of_every_kind(op):
+    with torch.no_grad():
+        for x in (torch.ones(2, 4), torch.ones(3, 4), torch.ones(4, 2).t(), torch.ones(2, 10)):
+            for _ in range(5):
+                op(x)
+                op(x, torch.nn.Parameter(torch.ones(x.shape[-1])))
+                op(x, seen=torch.zeros(x.shape[-1]), out=torch.empty(x.shape), chunk=2)
+        op(torch.ones(0, 4))
+
+
+@pytest.mark.parametrize("target", [None, "soft"])
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_dropped_op_goes_at_once(no_collector, target, watched):
+    """No cycle holds an op or its kernels, whatever it was called with, watched or not."""
+    end = subscribe(lambda specialisation: None) if watched else lambda: None
+    op = BlendFwdOp(target=target)
+    calls_of_every_kind(op)
+    kernels = [weakref.ref(built.kernel) for built in op.iter_kernels()]
+    gone = weakref.ref(op)
+    del op
+    assert gone() is None
+    assert [kernel() for kernel in kernels] == [None] * len(kernels)
+    assert target or kernels
+    end()
+
+
+def test_a_dropped_op_goes_after_errors(no_collector):
+    """An error that was handled holds nothing either."""
+    op = BlendFwdOp()
+    for bad in (torch.ones(2, 5), torch.ones(2, 13), torch.ones(2, 4, requires_grad=True), 3):
+        for _ in range(3):
+            with pytest.raises(Exception):  # noqa: B017
+                op(bad)
+    gone = weakref.ref(op)
+    del op
+    assert gone() is None
