@@ -21,10 +21,11 @@ _MEANING = {
     Severity.PEDANTIC: "pedantic: off unless selected",
 }
 _SHOWN = 2
-_INTRODUCTION = """\
-`tileops lint` runs the errors and the warnings; `--select all` adds the pedantic ones. `tileops rule \
-ID` prints one of these pages. How to run them in hooks and in continuous integration is in \
-[Writing and using the hooks](../writing-and-using-hooks.md)."""
+_INTRODUCTION = (
+    "`tileops lint` runs the errors and the warnings; `--select all` adds the pedantic ones. "
+    "`tileops rule ID` prints one of these pages. How to run them in hooks and in continuous "
+    "integration is in [Writing and using the hooks](../writing-and-using-hooks.md)."
+)
 
 
 def page(rule: Rule) -> str:
