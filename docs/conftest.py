@@ -1,6 +1,8 @@
 """Running the blocks of the pages: Python as it stands, ``console`` blocks as a reader would.
 
 A line ``...`` in what a command shows stands for any lines.
+The folder that they run in holds a link to this one, ``docs``; what they install with pip goes into
+a folder of its own beside it.
 A Python block whose first line is a comment that names a file, such as ``# row_scale.py``, is saved
 under that name in the folder that the page's commands run in, and can be imported from there.
 """
@@ -26,6 +28,8 @@ from sybil.parsers.markdown import CodeBlockParser
 import tileops
 from tileops.backend import REGISTRY
 
+DOCS = Path(__file__).parent
+
 # The template backend is a project of its own; its tests run where it is installed.
 collect_ignore = ["examples"]
 
@@ -33,8 +37,9 @@ FILE = re.compile(r"# (\w+\.py)\n")
 
 
 def enter_folder(namespace: dict[str, Any]) -> None:
-    """Give a page an empty folder that modules are imported from."""
+    """Give a page a folder that modules are imported from."""
     folder = tempfile.TemporaryDirectory()
+    Path(folder.name, DOCS.name).symlink_to(DOCS)
     REGISTRY.load()
     namespace.update(folder=folder, modules=set(sys.modules), registered=REGISTRY.snapshot())
     sys.path.insert(0, folder.name)
@@ -67,7 +72,7 @@ def evaluate_console(example: Example) -> str | None:
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=example.namespace["folder"].name,
-            env=environment(),
+            env=environment(Path(example.namespace["folder"].name, "installed")),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -97,14 +102,22 @@ def pattern(expected: str) -> str:
     return ".*".join(re.escape(part) for part in re.split(r"^\.\.\.\n", expected, flags=re.M))
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of a reader without a GPU, with this source tree installed."""
+def environment(installed: Path) -> dict[str, str]:
+    """Return the environment of a reader without a GPU, with this source tree installed.
+
+    What pip installs goes into *installed*; it needs no index, since its requirements are here.
+    """
     hidden = ("NO_COLOR", "FORCE_COLOR")
     return {
         # What an installed tileops tells pytest by its entry point.
         "PYTEST_PLUGINS": "tileops.testing.plugin",
         **{name: value for name, value in os.environ.items() if name not in hidden},
-        "PYTHONPATH": str(Path(tileops.__file__).parents[1]),
+        "PYTHONPATH": os.pathsep.join([str(Path(tileops.__file__).parents[1]), str(installed)]),
+        "PIP_TARGET": str(installed),
+        "PIP_NO_DEPS": "1",
+        # pip reads this variable as the value of the option without its "no".
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]),
         "CUDA_VISIBLE_DEVICES": "",
     }

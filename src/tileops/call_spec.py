@@ -19,6 +19,7 @@ from tileops.device import (
     first_board_of,
 )
 from tileops.errors import CallSpecDeviceError, UnkeyableFactError
+from tileops.selection import fact_flag
 
 __all__ = ["CallSpec", "Fact", "Range", "check_keyable", "facts_declared"]
 
@@ -220,15 +221,18 @@ def spell(value: Any) -> str:
         return value.name
     if value is None or isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, frozenset):
+        # The order of a set differs between processes.
+        return f"{{{', '.join(sorted(map(repr, value)))}}}"
     return str(value)
 
 
 def option(name: str, value: Any) -> list[str]:
     """Return one fact as command-line words."""
-    flag = name.replace("_", "-")
+    flag = fact_flag(name)
     if isinstance(value, bool):
-        return [f"--{flag}" if value else f"--no-{flag}"]
-    return [f"--{flag}", spell(value)]
+        return [flag if value else f"--no-{flag.removeprefix('--')}"]
+    return [flag, spell(value)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -35,6 +35,17 @@ def fish(line):
         pytest.param("tileops explain LayerNormFwdOp --dtype bf", {"bfloat16"}, id="dtype"),
         pytest.param("tileops explain LayerNormFwdOp --interface ", {"layer_norm"}, id="interface"),
         pytest.param("tileops explain LayerNormFwdOp --gpu l4", {"l4", "l40s"}, id="board"),
+        pytest.param("tileops explain LayerNormFwdOp in", {"input="}, id="input"),
+        pytest.param(
+            "tileops explain LayerNormFwdOp bias=f16[8] ",
+            {"input=", "weight=", "normalized_shape=", "eps="},
+            id="inputs-and-parameters-left",
+        ),
+        pytest.param(
+            "tileops explain LayerNormFwdOp --workload head-1",
+            {"head-128-rows-1048576"},
+            id="workload",
+        ),
         pytest.param("tileops explain LayerNormFwdOp --format ", {"text", "json", "md"}, id="form"),
     ],
 )

@@ -80,7 +80,7 @@ BLEND = ("explain", "BlendFwdOp", "--import", "acme_blend", "--arch", "90")
             id="target",
         ),
         pytest.param([*NORM, "--n", "4", "--format", "jsn"], ["'jsn'", "'json'"], id="format"),
-        pytest.param([*NORM, "--n", "4", "more"], ["unexpected extra argument (more)"], id="extra"),
+        pytest.param([*NORM, "--n", "4", "more"], ["'more' is no name=value"], id="extra"),
         pytest.param([*NORM, "--n"], ["'--n' requires an argument"], id="no-value"),
     ],
 )

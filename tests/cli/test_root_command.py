@@ -52,10 +52,12 @@ def test_help_describes_the_op_argument_and_the_options_once(cli):
     result = cli("explain", "LayerNormFwdOp", "--help")
 
     assert result.code == 0
-    assert result.out.count("[OP]  The class name of an op, such as LayerNormFwdOp.") == 1
+    assert result.out.count("The class name of an op, such as LayerNormFwdOp.") == 1
+    assert result.out.count("The call as tensors and parameters, such as") == 1
     assert result.out.count("rguments:\n") == 1
     assert "\\[" not in result.out
     lines = [" ".join(line.split()) for line in result.out.splitlines()]
+    assert "[OP] The class name of an op, such as LayerNormFwdOp." in lines
     assert "--n INT n of the call, 1 to 2147483647 (required)" in lines
     assert "--dtype DTYPE dtype of the call (default float16)" in lines
     assert "-h, --help Show this message and exit." in lines

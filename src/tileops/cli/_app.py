@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from tileops.cli._failure import ANSWERED, report, unknown
+from tileops.cli._plain_command import use_plain_commands
 
 PROGRAM = "tileops"
 
@@ -65,6 +66,7 @@ class LazyGroup(TyperGroup):
 def load_command(name: str) -> click.Command:
     """Import the module of a subcommand and build its click command."""
     module: Any = import_module(f"tileops.cli.{name}")
+    use_plain_commands(module.app)
     command = typer.main.get_command(module.app)
     command.name = name
     return command

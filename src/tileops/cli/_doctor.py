@@ -1,4 +1,4 @@
-"""The report of ``tileops doctor`` as text and JSON, once torch may be loaded."""
+"""The report of ``tileops doctor`` as text and JSON; torch is loaded where it is installed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ import dataclasses
 import json
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tileops.backend import REGISTRY, LoadFailure
+from tileops.cli._failure import OPS_REMEDY
 from tileops.cli._render import Line, without_roots, write
 from tileops.introspect.diagnosis import Diagnosis, TargetState, diagnose
+
+if TYPE_CHECKING:
+    from tileops.backend import LoadFailure
 
 SCHEMA = "tileops.doctor/1.0"
 
 
 def examine() -> Diagnosis:
     """Describe the installation; the failures of backends are in the report, not on stderr."""
+    if find_spec("torch") is None:
+        return diagnose(None)
+    from tileops.backend import REGISTRY
+
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=RuntimeWarning, message="tileops backend")
         return diagnose(REGISTRY)
@@ -57,6 +65,16 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     yield _row("python", f"{diagnosis.python}, {diagnosis.system}")
     for name, version in diagnosis.packages:
         yield _row(name, version or "not installed", "" if version else "yellow")
+    if diagnosis.has_ops:
+        yield from _installed_lines(diagnosis)
+    else:
+        yield _row("ops", f"not installed; to add them: {OPS_REMEDY}", "yellow")
+    yield from _section("caches")
+    for cache in diagnosis.caches:
+        yield _row(cache.path, f"{cache.files} files, {cache.size / 2**20:.1f} MiB, {cache.name}")
+
+
+def _installed_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     yield from _section("devices")
     for device in diagnosis.devices:
         if device.problem is not None:
@@ -69,9 +87,6 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     yield _row("default", diagnosis.default_target or "none: the detectors choose")
     for target in diagnosis.targets:
         yield _row(target.target, _target_sentence(target), "red" if target.problem else "")
-    yield from _section("caches")
-    for cache in diagnosis.caches:
-        yield _row(cache.path, f"{cache.files} files, {cache.size / 2**20:.1f} MiB, {cache.name}")
 
 
 def _backend_lines(diagnosis: Diagnosis) -> Iterator[Line]:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-import click
+import torch
 
 from tileops.backend import BUILTIN
 from tileops.call_spec import CallSpec
+from tileops.cli._call import requests_of
+from tileops.cli._call_words import GivenCall
 from tileops.cli._explain_json import explanation_record
 from tileops.cli._explain_md import explanation_markdown
 from tileops.cli._explain_text import explanation_lines
-from tileops.cli._failure import unknown
+from tileops.cli._failure import UsageFailure, unknown
 from tileops.cli._imports import import_modules, load_op, stdout_kept_clean
 from tileops.cli._index import OpRow
 from tileops.cli._places import DeviceOptions, read_places
 from tileops.cli._question import (
     chosen_interfaces,
     complete_facts,
-    given_facts,
+    reject_impossible,
     reject_strangers,
 )
 from tileops.cli._render import emit, write
@@ -28,6 +31,7 @@ from tileops.cli._suppositions import supposing_words, tables_supposing
 from tileops.introspect.explanation import (
     Explanation,
     InterfaceAnswer,
+    TensorCall,
     explain_request,
     target_answer,
 )
@@ -36,29 +40,37 @@ from tileops.selection import Stage
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What is asked beside what a call selects.
+class Question:
+    """What a command line asks.
 
     Attributes:
+        row: The op.
+        interface: The interface asked about; None for all.
+        options: Where.
+        target: The ``target=`` of the op.
+        modules: What to import first.
+        facts: The facts that options state.
+        call: The call, where it is given as tensors.
         why_not: A key whose selection is to be explained.
+        expect: A key that is to be selected.
         added: Classes to suppose, as ``module:Class``.
         removed: Keys to suppose away.
     """
 
+    row: OpRow
+    interface: str | None
+    options: DeviceOptions
+    target: str | None = None
+    modules: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    call: GivenCall | None = None
     why_not: str | None = None
+    expect: str | None = None
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
 
-def ask(
-    ctx: click.Context,
-    row: OpRow,
-    interface: str | None,
-    options: DeviceOptions,
-    target: str | None,
-    modules: list[str],
-    wishes: Wishes = Wishes(),
-) -> Explanation:
+def ask(question: Question) -> Explanation:
     """Answer the question of a command line.
 
     Raises:
@@ -66,34 +78,65 @@ def ask(
         LoadFailure: The op, a module or a backend cannot be loaded.
     """
     with stdout_kept_clean():
-        op = load_op(row)
-        import_modules(modules)
-        places = read_places(options)
-        tables = tables_supposing(op, list(wishes.added), list(wishes.removed))
-        _check_target(op, target)
-        given = given_facts(ctx)
-        chosen = chosen_interfaces(op, interface)
-        reject_strangers(op, chosen, given)
-        interfaces = []
-        defaulted: tuple[str, ...] = ()
-        for name in chosen:
-            facts, missing = complete_facts(op, name, given)
-            defaulted = tuple(dict.fromkeys([*defaulted, *missing]))
-            spec = op.interfaces[name].request
-            answer = explain_request(tables[name], spec, facts, places.places)
-            asked = wishes.why_not if wishes.why_not in answer.keys else None
-            interfaces.append(_with_detail(answer, spec, asked))
-        check_key(op.__name__, wishes.why_not, interfaces)
+        op = load_op(question.row)
+        import_modules(list(question.modules))
+        places = read_places(question.options)
+        added, removed = list(question.added), list(question.removed)
+        tables = tables_supposing(op, added, removed)
+        _check_target(op, question.target)
+        chosen = chosen_interfaces(op, question.interface)
+        _check_keys(question, [one.key for name in chosen for one in tables[name].candidates])
         device = places.places[0].torch_device()
+        call, requests, defaulted = _requests(question, op, chosen, device)
+        answers = []
+        for name, spec, facts in requests:
+            answer = explain_request(tables[name], spec, facts, places.places)
+            asked = question.why_not if question.why_not in answer.keys else None
+            answers.append(_with_detail(answer, spec, asked))
         return Explanation(
             op.__name__,
-            target_answer(op, target, device),
+            target_answer(op, question.target, device),
             defaulted,
             places.every_board,
-            tuple(interfaces),
+            tuple(answers),
             op.registry.failures,
-            supposing_words(list(wishes.added), list(wishes.removed)),
+            supposing_words(added, removed),
+            call,
         )
+
+
+Asked = tuple[str, type[CallSpec], dict[str, Any]]
+"""An interface, the type of its call spec, and every fact of the call."""
+
+
+def _requests(
+    question: Question, op: type[Op], chosen: tuple[str, ...], device: torch.device
+) -> tuple[TensorCall | None, list[Asked], tuple[str, ...]]:
+    """Return the call given as tensors, what is requested of the interfaces, the facts defaulted.
+
+    Raises:
+        UsageFailure: The facts or the tensors make no call, or one that asks for no such kernel.
+    """
+    if question.call is not None:
+        call, requests = requests_of(op, question.call, device)
+        for _, spec in requests:
+            reject_impossible(spec)
+        found = [(name, type(spec), spec.facts()) for name, spec in requests if name in chosen]
+        if requests and not found:
+            names = ", ".join(dict.fromkeys(name for name, _ in requests))
+            raise UsageFailure(
+                f"this call asks {', '.join(chosen)} for no kernel", remedy=f"it asks {names}"
+            )
+        return call, found, ()
+    given = dict(question.facts)
+    reject_strangers(op, chosen, given)
+    asked: list[Asked] = []
+    defaulted: dict[str, None] = {}
+    for name in chosen:
+        facts, missing = complete_facts(op, name, given)
+        defaulted |= dict.fromkeys(missing)
+        asked.append((name, op.interfaces[name].request, facts))
+    return None, asked, tuple(defaulted)
 
 
 def _with_detail(answer: InterfaceAnswer, spec: type[CallSpec], key: str | None) -> InterfaceAnswer:
@@ -106,15 +149,11 @@ def _with_detail(answer: InterfaceAnswer, spec: type[CallSpec], key: str | None)
     return detailed(answer, spec, key)
 
 
-def check_key(op: str, key: str | None, interfaces: Sequence[InterfaceAnswer]) -> None:
-    """Reject a key that none of the interfaces asked about has.
-
-    Raises:
-        UsageFailure: There is no such key.
-    """
-    keys = [name for one in interfaces for name in one.keys]
-    if key is not None and key not in keys:
-        raise unknown(f"key of {op}", key, keys)
+def _check_keys(question: Question, keys: Sequence[str]) -> None:
+    """Reject a key that none of the interfaces asked about has."""
+    for key in (question.why_not, question.expect):
+        if key is not None and key not in keys:
+            raise unknown(f"key of {question.row.name}", key, keys)
 
 
 def _check_target(op: type[Op], target: str | None) -> None:

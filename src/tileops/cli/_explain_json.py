@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from tileops.backend import LoadFailure
 from tileops.call_spec import spell
 from tileops.cli._render import without_roots
-from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer
+from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer, TensorCall
 from tileops.introspect.formula import exact
 from tileops.selection import Edge, Verdict
+from tileops.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from tileops.introspect.why_not import WhyNot
 
-SCHEMA = "tileops.explain/1.1"
+SCHEMA = "tileops.explain/1.2"
 
 
 def explanation_record(answer: Explanation) -> dict[str, Any]:
@@ -29,6 +30,7 @@ def explanation_record(answer: Explanation) -> dict[str, Any]:
         "op": answer.op,
         "answered": answer.answered,
         "every_board": answer.every_board,
+        "call": None if answer.call is None else _call_record(answer.call),
         "target": {
             "target": None if choice is None else choice.target,
             "source": None if choice is None else choice.source,
@@ -38,6 +40,30 @@ def explanation_record(answer: Explanation) -> dict[str, Any]:
         "supposing": list(answer.supposing),
         "load_failures": [_failure_record(one) for one in answer.load_failures],
         "interfaces": [_interface_record(answer, one) for one in answer.interfaces],
+    }
+
+
+def _call_record(call: TensorCall) -> dict[str, Any]:
+    bound = call.bound
+    return {
+        "workload": call.workload,
+        "inputs": {
+            name: None if spec is None else _tensor_record(spec)
+            for name, spec in bound.inputs.items()
+        },
+        "params": {
+            name: {"value": _plain(value), "default": name in call.defaulted}
+            for name, value in bound.params.items()
+        },
+        "empty": bound.empty,
+    }
+
+
+def _tensor_record(spec: TensorSpec) -> dict[str, Any]:
+    return {
+        "dtype": spell(spec.dtype),
+        "shape": list(spec.shape),
+        "stride": None if spec.stride is None else list(spec.stride),
     }
 
 
@@ -141,6 +167,8 @@ def _edge_record(edge: Edge) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
     # JSON has no infinities.
     if isinstance(value, float) and not math.isfinite(value):
         return spell(value)

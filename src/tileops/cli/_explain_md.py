@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from tileops.cli._explain_text import (
     OUTCOME,
+    call_sentence,
     edge_reason,
     edges_sentence,
     facts_sentence,
+    nothing_sentence,
     places_sentence,
     reproduction,
     target_sentence,
@@ -26,7 +28,12 @@ if TYPE_CHECKING:
 def explanation_markdown(answer: Explanation) -> str:
     """Return a heading per interface, a table per group of devices and the precedence."""
     parts = [f"Target: {_escaped(target_sentence(answer.op, answer.target))}\n"]
-    if answer.every_board:
+    if answer.call is not None:
+        parts.append(f"Call: `{call_sentence(answer.call)}`\n")
+    nothing = nothing_sentence(answer)
+    if nothing is not None:
+        parts.append(f"{nothing.capitalize()}.\n")
+    elif answer.every_board:
         parts.append("No GPU here and none named: every known board.\n")
     parts += [_interface(answer, one) for one in answer.interfaces]
     return "\n".join(parts)

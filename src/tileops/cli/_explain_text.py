@@ -8,8 +8,15 @@ from collections.abc import Iterator
 from tileops.call_spec import spell
 from tileops.cli._render import Line, Span, columns
 from tileops.cli._why_not_text import condition_lines, why_not_lines
-from tileops.introspect.explanation import Explanation, Group, InterfaceAnswer, TargetAnswer
+from tileops.introspect.explanation import (
+    Explanation,
+    Group,
+    InterfaceAnswer,
+    TargetAnswer,
+    TensorCall,
+)
 from tileops.selection import Candidate, Edge, EdgeKind, Outcome, Selection, Stage, Verdict
+from tileops.tensor_spec import TensorSpec
 
 _MARK = {
     Stage.SELECTED: ("*", "bold green"),
@@ -30,6 +37,12 @@ OUTCOME = {
 def explanation_lines(answer: Explanation) -> Iterator[Line]:
     """Yield the lines of an explanation."""
     yield (("target   ", "dim"), (target_sentence(answer.op, answer.target), ""))
+    if answer.call is not None:
+        yield (("call     ", "dim"), (call_sentence(answer.call), ""))
+    nothing = nothing_sentence(answer)
+    if nothing is not None:
+        yield ((nothing, "green"),)
+        return
     if answer.every_board:
         yield (("devices  ", "dim"), ("no GPU here and none named: every known board", ""))
     for one in answer.interfaces:
@@ -47,6 +60,33 @@ def target_sentence(op: str, target: TargetAnswer) -> str:
         f"{target.choice.target} serves every call of {op} ({target.choice.source}); "
         "what follows applies only with the in-tree kernels"
     )
+
+
+def call_sentence(call: TensorCall) -> str:
+    """List the tensors and parameters of the call, those not given marked."""
+    bound = call.bound
+    parts = [
+        f"{name} {'none' if spec is None else tensor_text(spec)}"
+        for name, spec in bound.inputs.items()
+    ]
+    parts += [
+        f"{name} {spell(value)}{' (default)' if name in call.defaulted else ''}"
+        for name, value in bound.params.items()
+    ]
+    return (f"{call.workload}: " if call.workload else "") + ", ".join(parts)
+
+
+def tensor_text(spec: TensorSpec) -> str:
+    """Describe a tensor as the command line takes it."""
+    text = f"{spell(spec.dtype)}{list(spec.shape)}"
+    return text if spec.stride is None else f"{text}@({', '.join(map(str, spec.stride))})"
+
+
+def nothing_sentence(answer: Explanation) -> str | None:
+    """Say why no interface is asked, where none is."""
+    if answer.runs_nothing:
+        return "nothing runs: every tensor that the call writes is empty"
+    return None if answer.interfaces else "this call asks for no kernel"
 
 
 def facts_sentence(answer: Explanation, one: InterfaceAnswer) -> str:

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from typer.core import TyperArgument, TyperCommand
 
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.cli._imports import imported_row
 from tileops.cli._index import FactRow, OpRow, in_tree_index
+from tileops.cli._plain_command import PlainCommand
 from tileops.cli._values import FactType
 from tileops.device import BOARDS
+from tileops.selection import fact_flag
 
 FACTS = "tileops.facts"
 ROW = "tileops.op"
@@ -20,7 +21,7 @@ ROW = "tileops.op"
 OP_HELP = "The class name of an op, such as LayerNormFwdOp."
 
 
-class FactsCommand(TyperCommand):
+class FactsCommand(PlainCommand):
     """A command whose first argument names an op and whose further options are its facts."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -34,22 +35,12 @@ class FactsCommand(TyperCommand):
         if row is not None:
             ctx.meta[ROW] = row
             ctx.meta[FACTS] = {}
-            own = {option for one in self.params for option in one.opts}
-            self.params = [*self.params, *(_option(fact, own) for fact in row.facts())]
+            self.params = [*self.params, *map(_option, row.facts())]
+            args = _with_values(args, row)
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             raise self._no_such_option(error, row) from None
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """State the help of OP, which typer loses since click's arguments have one of their own."""
-        for one in self.params:
-            if isinstance(one, TyperArgument) and one.name == "op":
-                one.help = OP_HELP
-        super().format_help(ctx, formatter)
-
-    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write nothing: typer writes the arguments together with the options."""
 
     def _op_name(self, ctx: click.Context, args: list[str]) -> str | None:
         """Return the first argument that is no option and no option's value."""
@@ -76,7 +67,7 @@ class FactsCommand(TyperCommand):
         own = [option for one in self.params for option in one.opts if option.startswith("--")]
         if row is None:
             return unknown("option", error.option_name, own, "name the op before its facts")
-        facts = [f"--{fact.name.replace('_', '-')}" for fact in row.facts()]
+        facts = [fact_flag(fact.name) for fact in row.facts()]
         return unknown(
             "fact or option",
             error.option_name,
@@ -128,12 +119,30 @@ def _values_of(option: str, args: list[str]) -> list[str]:
     return values + [w.split("=", 1)[1] for w in args if w.startswith(f"{option}=")]
 
 
-def _option(row: FactRow, taken: set[str]) -> click.Option:
+def _with_values(args: list[str], row: OpRow) -> list[str]:
+    """Give a bare ``--causal`` or ``--no-causal`` its value where ``none`` is one too.
+
+    Such a fact is an option with a value, but spelled like other booleans it is still understood.
+    """
+    flags = {fact_flag(one.name) for one in row.facts() if one.kind == "bool" and one.optional}
+    end = args.index("--") if "--" in args else len(args)
+    found = []
+    for word, following in zip(args[:end], [*args[1:end], ""], strict=True):
+        denied = f"--{word.removeprefix('--no-')}"
+        if word in flags and following.lower() not in ("true", "false", "none"):
+            found.append(f"{word}=true")
+        elif word.startswith("--no-") and denied in flags:
+            found.append(f"{denied}=false")
+        else:
+            found.append(word)
+    return found + args[end:]
+
+
+def _option(row: FactRow) -> click.Option:
     """Build the option of one fact; its value lands in the context, not in the function."""
     parameter = f"fact_{row.name}"
-    flag = row.name.replace("_", "-")
-    if f"--{flag}" in taken:
-        flag = f"fact-{flag}"
+    flag = fact_flag(row.name)
+    bare = row.kind == "bool" and not row.optional
 
     def keep(ctx: click.Context, _param: click.Parameter, value: Any) -> None:
         # The value alone does not tell: a fact that was given can be None.
@@ -143,20 +152,19 @@ def _option(row: FactRow, taken: set[str]) -> click.Option:
     text = f"{row.name} of the call" + (f", {row.range}" if row.range else "")
     # Parentheses: completion reads square brackets as markup.
     text += " (required)" if row.default is None else f" (default {row.default})"
-    declaration = f"--{flag}/--no-{flag}" if row.kind == "bool" else f"--{flag}"
     return click.Option(
-        [declaration, parameter],
-        type=click.BOOL if row.kind == "bool" else FactType(row),
+        [f"{flag}/--no-{flag.removeprefix('--')}" if bare else flag, parameter],
+        type=click.BOOL if bare else FactType(row),
         default=None,
-        is_flag=row.kind == "bool" or None,
+        is_flag=bare or None,
         expose_value=False,
         callback=keep,
         help=text,
-        metavar=_metavar(row),
+        metavar=None if bare else _metavar(row),
     )
 
 
-def _metavar(row: FactRow) -> str | None:
+def _metavar(row: FactRow) -> str:
     if row.kind == "bool":
-        return None
+        return "[true|false|none]"
     return f"[{'|'.join(row.choices)}]" if row.choices else row.kind.upper()

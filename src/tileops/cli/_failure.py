@@ -19,6 +19,11 @@ INCONCLUSIVE = 4
 INTERNAL = 70
 INTERRUPTED = 130
 
+OPS_REMEDY = "pip install 'tileops[ops]'"
+"""What adds everything that the base installation leaves out."""
+
+_EXTRA = ("torch", "tilelang", "z3")
+
 
 class Failure(click.ClickException):
     """A failure that is shown as ``error:``, ``cause:`` and ``help:`` lines."""
@@ -88,7 +93,23 @@ def report(error: BaseException, show_traceback: bool) -> int:
     return error.exit_code
 
 
+def missing_extra(error: ImportError) -> LoadFailure | None:
+    """Return what to say where a module that the ops need cannot be imported."""
+    name = (error.name or "").partition(".")[0]
+    if name not in _EXTRA:
+        return None
+    return LoadFailure(
+        f"this question needs {name}, which cannot be imported",
+        cause=str(error),
+        remedy=OPS_REMEDY,
+    )
+
+
 def _report_exception(error: BaseException, show_traceback: bool) -> int:
+    missing = missing_extra(error) if isinstance(error, ImportError) else None
+    if missing is not None:
+        missing.show()
+        return missing.exit_code
     remedy = None if show_traceback else "--traceback shows where it was raised"
     Failure(f"{error}" if str(error) else type(error).__name__, remedy=remedy).show()
     return NOT_LOADED if isinstance(error, (TileopsError, ImportError)) else INTERNAL

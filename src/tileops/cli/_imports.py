@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tileops.cli._failure import LoadFailure
+from tileops.cli._failure import OPS_REMEDY, LoadFailure
 from tileops.cli._index import OpRow
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def require_torch() -> None:
         raise LoadFailure(
             "this question needs torch, which cannot be imported",
             cause=str(error),
-            remedy="pip install 'tileops[ops]'",
+            remedy=OPS_REMEDY,
         ) from error
 
 

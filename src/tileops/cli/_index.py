@@ -1,4 +1,6 @@
-"""The static index of ops, interfaces and facts, so that help and completion load no torch.
+"""The static index of ops, so that help and completion load no torch.
+
+It holds what a command line states: the facts of every interface, inputs, parameters, workloads.
 
 ``python -m tileops.cli._index`` writes ``op_index.json`` anew; a test fails when it is stale.
 """
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tileops.call_spec import Fact
+    from tileops.manifest import Expression, ParamDecl, Signature, TensorDecl
     from tileops.ops.op import Op
 
 FILE = "op_index.json"
@@ -21,11 +24,11 @@ FILE = "op_index.json"
 
 @dataclass(frozen=True)
 class FactRow:
-    """A fact as an option needs it.
+    """A fact as an option needs it, or a constructor parameter as a word does.
 
     Attributes:
-        name: The fact's name.
-        kind: int, float, bool, str, dtype or choice.
+        name: Its name.
+        kind: int, float, bool, str, dtype, choice, or the name of a type that holds several.
         default: The default as the command line spells it; None where a value is required.
         range: The values it can have, in words.
         choices: The values of a choice.
@@ -41,17 +44,51 @@ class FactRow:
 
 
 @dataclass(frozen=True)
+class InputRow:
+    """An input as its declaration writes it.
+
+    Attributes:
+        name: The argument's name.
+        dtype: The dtypes it may have.
+        shape: Its shape over named dims, splices and parameters.
+        presence: When the call has it; empty for an input that is always given.
+    """
+
+    name: str
+    dtype: str
+    shape: str
+    presence: str = ""
+
+
+@dataclass(frozen=True)
 class OpRow:
-    """An op as the command line needs it: its module, and the facts of every interface."""
+    """An op as the command line needs it.
+
+    Attributes:
+        name: The class name.
+        module: The module that defines it.
+        interfaces: The facts of every interface.
+        inputs: The inputs in the order of the call; none for an op without a signature.
+        params: The constructor parameters.
+        workloads: The names of the manifest's workloads.
+    """
 
     name: str
     module: str
     interfaces: Mapping[str, tuple[FactRow, ...]]
+    inputs: tuple[InputRow, ...] = ()
+    params: tuple[FactRow, ...] = ()
+    workloads: tuple[str, ...] = ()
 
     def facts(self, interface: str | None = None) -> tuple[FactRow, ...]:
         """Return the facts of one interface, or of all, each once."""
         rows = [self.interfaces[interface]] if interface else self.interfaces.values()
         return tuple({row.name: row for facts in rows for row in facts}.values())
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The names of inputs and parameters, which words give."""
+        return (*(one.name for one in self.inputs), *(one.name for one in self.params))
 
 
 @cache
@@ -62,21 +99,24 @@ def in_tree_index() -> dict[str, OpRow]:
         name: OpRow(
             name,
             row["module"],
-            {
-                interface: tuple(
-                    FactRow(**{**fact, "choices": tuple(fact["choices"])}) for fact in facts
-                )
-                for interface, facts in row["interfaces"].items()
-            },
+            {interface: _read_facts(facts) for interface, facts in row["interfaces"].items()},
+            tuple(InputRow(**one) for one in row["inputs"]),
+            _read_facts(row["params"]),
+            tuple(row["workloads"]),
         )
         for name, row in stored.items()
     }
+
+
+def _read_facts(stored: list[dict[str, Any]]) -> tuple[FactRow, ...]:
+    return tuple(FactRow(**{**fact, "choices": tuple(fact["choices"])}) for fact in stored)
 
 
 def row_of(op: type[Op]) -> OpRow:
     """Derive the row of an op class from the class itself."""
     from tileops.call_spec import facts_declared
 
+    signature, entry = op.signature(), op.entry()
     return OpRow(
         op.__name__,
         op.__module__,
@@ -84,6 +124,37 @@ def row_of(op: type[Op]) -> OpRow:
             name: tuple(_fact_row(fact) for fact in facts_declared(interface.request))
             for name, interface in op.interfaces.items()
         },
+        () if signature is None else tuple(_input_row(signature, d) for d in signature.inputs),
+        () if signature is None else tuple(map(_param_row, signature.params)),
+        () if entry is None else tuple(one.name for one in entry.workloads),
+    )
+
+
+def _input_row(signature: Signature, decl: TensorDecl) -> InputRow:
+    dtypes = {one.name: " | ".join(one.allowed) for one in signature.dtypes}
+    presence = [_presence("optional", decl.optional), _presence("", decl.when)]
+    dtype = dtypes.get(str(decl.dtype), str(decl.dtype))
+    return InputRow(decl.name, dtype, str(decl.shape), ", ".join(filter(None, presence)))
+
+
+def _presence(word: str, when: Expression) -> str:
+    """Say when an input may be absent, or is there; nothing where that is never a question."""
+    if when.text in ("True", "False"):
+        return word if when.text == "True" else ""
+    return f"{word} when {when}".strip()
+
+
+def _param_row(decl: ParamDecl) -> FactRow:
+    from tileops.call_spec import spell
+
+    choices = tuple(decl.choices) if decl.type.kind == "str" else ()
+    return FactRow(
+        name=decl.name,
+        kind="choice" if choices else decl.type.kind,
+        default=None if decl.required else spell(decl.default),
+        range="" if choices or not decl.choices else ", ".join(map(str, decl.choices)),
+        choices=choices,
+        optional=decl.type.nullable,
     )
 
 
@@ -116,16 +187,9 @@ def build() -> str:
 
     from tileops.ops.catalogue import in_tree_ops
 
-    rows: dict[str, Any] = {}
-    for name, op in in_tree_ops().items():
-        row = row_of(op)
-        rows[name] = {
-            "module": row.module,
-            "interfaces": {
-                interface: [asdict(fact) for fact in facts]
-                for interface, facts in row.interfaces.items()
-            },
-        }
+    rows: dict[str, Any] = {name: asdict(row_of(op)) for name, op in in_tree_ops().items()}
+    for row in rows.values():
+        del row["name"]
     return json.dumps(rows, indent=1, default=list) + "\n"
 
 

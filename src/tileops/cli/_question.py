@@ -11,6 +11,7 @@ from tileops.call_spec import CallSpec, Fact, facts_declared
 from tileops.cli._facts import FACTS
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.ops.op import Op
+from tileops.selection import fact_flag
 
 
 def given_facts(ctx: click.Context) -> dict[str, Any]:
@@ -44,11 +45,10 @@ def reject_strangers(op: type[Op], interfaces: tuple[str, ...], given: dict[str,
     known = {f.name for one in interfaces for f in facts_declared(op.interfaces[one].request)}
     for name in given:
         if name not in known:
-            flag = f"--{name.replace('_', '-')}"
-            flags = [f"--{one.replace('_', '-')}" for one in sorted(known)]
+            flags = [fact_flag(one) for one in sorted(known)]
             where = ", ".join(interfaces)
             raise UsageFailure(
-                f"{flag} is no fact of {op.__name__}.{where}",
+                f"{fact_flag(name)} is no fact of {op.__name__}.{where}",
                 remedy=f"it has the facts {', '.join(flags) or 'none'}",
             )
 
@@ -64,9 +64,7 @@ def complete_facts(
     """
     spec = op.interfaces[interface].request
     declared = facts_declared(spec)
-    missing = [
-        f"--{f.name.replace('_', '-')}" for f in declared if f.required and f.name not in given
-    ]
+    missing = [fact_flag(f.name) for f in declared if f.required and f.name not in given]
     if missing:
         whose = op.__name__ if len(op.interfaces) == 1 else f"{op.__name__}.{interface}"
         raise UsageFailure(
@@ -98,6 +96,5 @@ def _value(fact: Fact, value: Any) -> Any:
     if isinstance(value, str) and isinstance(fact.kind, type) and issubclass(fact.kind, enum.Enum):
         return fact.kind[value]
     if fact.range is not None and value is not None and value not in fact.range:
-        flag = fact.name.replace("_", "-")
-        raise UsageFailure(f"--{flag} must be {fact.range}, got {value}")
+        raise UsageFailure(f"{fact_flag(fact.name)} must be {fact.range}, got {value}")
     return value

@@ -1,4 +1,4 @@
-"""Reading fact values from the command line, without torch."""
+"""Reading the values of facts and parameters from the command line, without torch."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.cli._index import FactRow
+from tileops.selection import fact_flag
 
 DTYPES: dict[str, str] = {
     "float16": "float16",
@@ -56,48 +57,67 @@ class FactType(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read a value; a dtype or a choice stays a name until torch is there."""
-        return read_value(self.row, value) if isinstance(value, str) else value
+        label = fact_flag(self.row.name)
+        return read_value(self.row, value, label) if isinstance(value, str) else value
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Offer the values of a dtype or a choice."""
-        known = sorted(set(DTYPES.values())) if self.row.kind == "dtype" else self.row.choices
+        known = {"dtype": sorted(set(DTYPES.values())), "bool": ["true", "false"]}.get(
+            self.row.kind, [*self.row.choices]
+        )
+        known += ["none"] if self.row.optional else []
         return [CompletionItem(one) for one in known if one.startswith(incomplete)]
 
 
-def read_value(row: FactRow, text: str) -> Any:
-    """Read one fact's value.
+def read_value(row: FactRow, text: str, label: str) -> Any:
+    """Read the value of a fact or a parameter; a dtype or a choice stays a name.
+
+    Args:
+        row: What it may be.
+        text: What was written.
+        label: What a failure calls it, such as ``--n``.
 
     Raises:
-        UsageFailure: The text spells no value of the fact.
+        UsageFailure: The text spells no value of it.
     """
-    flag = f"--{row.name.replace('_', '-')}"
     if row.optional and text.lower() == "none":
         return None
     if row.kind == "dtype":
-        name = text.removeprefix("torch.").lower()
-        if name not in DTYPES:
-            names = sorted(set(DTYPES.values()))
-            raise unknown("dtype", text, names, f"{flag} takes {', '.join(names)}")
-        return DTYPES[name]
+        return read_dtype(text, label)
     if row.kind == "choice":
         if text not in row.choices:
-            raise unknown(row.name, text, row.choices, f"{flag} takes {', '.join(row.choices)}")
+            raise unknown(row.name, text, row.choices, f"{label} takes {', '.join(row.choices)}")
         return text
     readers: dict[str, Callable[[str], Any]] = {
         "int": _integer,
         "float": float,
         "str": str,
         "bool": _boolean,
+        "tuple": _several,
+        "frozenset": lambda text: frozenset(_several(text)),
     }
-    reader = readers.get(row.kind, ast.literal_eval)
+    reader = readers.get(row.kind.partition("[")[0], ast.literal_eval)
     try:
         return reader(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         wanted = {"int": "a whole number", "float": "a number"}.get(row.kind, f"a {row.kind}")
         allowed = f", {row.range}" if row.range else ""
-        raise UsageFailure(f"{flag} takes {wanted}{allowed}; got {text!r}") from None
+        raise UsageFailure(f"{label} takes {wanted}{allowed}; got {text!r}") from None
+
+
+def read_dtype(text: str, label: str) -> str:
+    """Read a dtype in any of its spellings and return torch's name of it.
+
+    Raises:
+        UsageFailure: The text spells none.
+    """
+    name = text.removeprefix("torch.").lower()
+    if name not in DTYPES:
+        names = sorted(set(DTYPES.values()))
+        raise unknown("dtype", text, names, f"{label} takes {', '.join(names)}")
+    return DTYPES[name]
 
 
 def read_arch(text: str) -> int:
@@ -125,6 +145,12 @@ def at_least(least: int) -> Callable[[click.Parameter, int | None], int | None]:
 
 def _integer(text: str) -> int:
     return int(text, 0) if not text.lstrip("-").isdigit() else int(text)
+
+
+def _several(text: str) -> tuple[Any, ...]:
+    """Read ``16,32``, ``(16, 32)``, ``{16, 32}`` or the only element alone."""
+    value = ast.literal_eval(text.strip())
+    return tuple(value) if isinstance(value, (tuple, list, set, dict)) else (value,)
 
 
 def _boolean(text: str) -> bool:

@@ -13,6 +13,7 @@ from tileops.introspect.formula import DEVICE_FACTS, spell
 if TYPE_CHECKING:
     from tileops.introspect.conditions import Condition
     from tileops.introspect.why_not import Counterfactual, WhyNot
+from tileops.selection import fact_flag
 
 __all__ = ["condition_lines", "why_not_lines"]
 
@@ -65,9 +66,9 @@ def _options(one: Counterfactual) -> str:
     for change in one.changes:
         if change.fact in DEVICE_FACTS and one.board is not None:
             continue
-        flag = change.fact.replace("_", "-")
+        flag = fact_flag(change.fact)
         if isinstance(change.new, bool):
-            words.append(f"--{flag}" if change.new else f"--no-{flag}")
+            words.append(flag if change.new else f"--no-{flag.removeprefix('--')}")
         else:
-            words.append(f"--{flag} {spell(change.new)} (is {spell(change.old)})")
+            words.append(f"{flag} {spell(change.new)} (is {spell(change.old)})")
     return " ".join(words)

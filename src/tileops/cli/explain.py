@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import enum
-from importlib.resources import files
 from typing import Annotated
 
 import typer
 
-from tileops.cli._facts import (
-    OP_HELP,
-    ROW,
-    FactsCommand,
-    complete_board,
-    complete_interface,
-    complete_op,
+from tileops.cli._call_command import (
+    CALL_HELP,
+    CallCommand,
+    complete_word,
+    complete_workload,
+    read_tensors,
 )
+from tileops.cli._device_options import Arch, Device, Gpu, SmCount, SmemBudget, device_options
+from tileops.cli._facts import FACTS, OP_HELP, ROW, complete_interface, complete_op
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
 from tileops.cli._imports import require_torch
-from tileops.cli._places import DeviceOptions
-from tileops.cli._render import emit
-from tileops.cli._values import at_least, read_arch
+from tileops.cli._schemas import write_schema
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -33,12 +31,29 @@ class Format(enum.StrEnum):
     MD = "md"
 
 
-@app.command(cls=FactsCommand)
+@app.command(cls=CallCommand)
 def explain(
     ctx: typer.Context,
     op: Annotated[
         str | None,
         typer.Argument(help=OP_HELP, autocompletion=complete_op, show_default=False),
+    ] = None,
+    call: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=VALUE]...",
+            help=CALL_HELP,
+            autocompletion=complete_word,
+            show_default=False,
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Give the call as a workload of the manifest.",
+            autocompletion=complete_workload,
+        ),
     ] = None,
     interface: Annotated[
         str | None,
@@ -47,21 +62,11 @@ def explain(
             autocompletion=complete_interface,
         ),
     ] = None,
-    arch: Annotated[str | None, typer.Option(help="State an architecture: 90 or sm_90.")] = None,
-    gpu: Annotated[
-        str | None,
-        typer.Option(help="State a known board's facts: h200.", autocompletion=complete_board),
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="Ask about a device: cpu, cuda:0.")] = None,
-    sm_count: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="State the number of SMs.")
-    ] = None,
-    smem_budget: Annotated[
-        int | None,
-        typer.Option(
-            callback=at_least(0), help="State the bytes of shared memory a block can use."
-        ),
-    ] = None,
+    arch: Arch = None,
+    gpu: Gpu = None,
+    device: Device = None,
+    sm_count: SmCount = None,
+    smem_budget: SmemBudget = None,
     target: Annotated[str | None, typer.Option(help="The target= of the op.")] = None,
     modules: Annotated[
         list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
@@ -87,23 +92,32 @@ def explain(
 ) -> None:
     """Explain which kernel a call of OP selects, on which device, and why the others lose.
 
-    Facts of the call are options: tileops explain LayerNormFwdOp --n 256 --arch 90. With an OP,
-    --help lists them. Without a device option the machine's GPU is meant, and on a machine
-    without one every known board.
+    Facts of the call are options: tileops explain LayerNormFwdOp --n 256 --arch 90. Or the call is
+    given as tensors, which the op checks as it would when called. With an OP, --help lists both.
+    Without a device option the machine's GPU is meant, and on a machine without one every known
+    board.
     """
     if schema:
-        emit((files("tileops.cli") / "schemas" / "explain.json").read_text("utf-8"))
+        write_schema("explain")
         return
     if op is None:
         raise UsageFailure("explain needs an OP", remedy="tileops explain LayerNormFwdOp --n 256")
-    stated = None if arch is None else read_arch(arch)
-    options = DeviceOptions(stated, gpu, device, sm_count, smem_budget)
+    options = device_options(arch, gpu, device, sm_count, smem_budget)
+    given = read_tensors(ctx.meta[ROW], call or [], workload, ctx.meta[FACTS])
     require_torch()
-    from tileops.cli._explain import Wishes, ask, check_key, render
+    from tileops.cli._explain import Question, ask, render
 
-    wishes = Wishes(why_not, tuple(added or ()), tuple(removed or ()))
-    answer = ask(ctx, ctx.meta[ROW], interface, options, target, modules or [], wishes)
-    check_key(answer.op, expect, answer.interfaces)
+    answer = ask(
+        Question(
+            *(ctx.meta[ROW], interface, options, target, tuple(modules or ())),
+            facts=ctx.meta[FACTS],
+            call=given,
+            why_not=why_not,
+            expect=expect,
+            added=tuple(added or ()),
+            removed=tuple(removed or ()),
+        )
+    )
     render(answer, form.value)
     met = answer.answered if expect is None else answer.selects(expect)
     raise typer.Exit(ANSWERED if met else NO)

@@ -6,7 +6,14 @@ from tileops.errors._root import DispatchError, TileopsError
 
 
 class EntryShapeError(DispatchError, TypeError):
-    """``entry_for`` returned something that is not a pair."""
+    """``entry_for`` returned something that is not a pair.
+
+    Cause:
+        ``entry_for`` returned the kernel, a class or a tuple of another length.
+
+    Remedy:
+        Return the build identity and a factory, as a tuple of two.
+    """
 
     template = (
         "{op}: {implementation}.entry_for returned {value}; "
@@ -15,7 +22,14 @@ class EntryShapeError(DispatchError, TypeError):
 
 
 class BuildIdentityError(DispatchError, TypeError):
-    """``entry_for`` returned a build identity that cannot be hashed."""
+    """``entry_for`` returned a build identity that cannot be hashed.
+
+    Cause:
+        The identity holds a list, a dict or another mutable value.
+
+    Remedy:
+        Build it from tuples and frozensets of the call's facts.
+    """
 
     template = (
         "{op}: {implementation}.entry_for returned the build identity {value}, which cannot be "
@@ -24,7 +38,14 @@ class BuildIdentityError(DispatchError, TypeError):
 
 
 class FactoryError(DispatchError, TypeError):
-    """``entry_for`` returned a factory that cannot be called."""
+    """``entry_for`` returned a factory that cannot be called.
+
+    Cause:
+        The second element of the pair is a kernel that is built already, or another value.
+
+    Remedy:
+        Return a function without parameters that builds the kernel.
+    """
 
     template = (
         "{op}: {implementation}.entry_for returned {value} as its factory; return a callable "
@@ -33,18 +54,41 @@ class FactoryError(DispatchError, TypeError):
 
 
 class ProgramCompileError(TileopsError):
-    """A compiler refuses a program's source."""
+    """A compiler refuses a program's source.
+
+    Cause:
+        The generated source does not compile for the architecture; the message has the
+        compiler's log.
+
+    Remedy:
+        Correct the program, or leave the architecture out of ``supported_archs``.
+    """
 
     template = "nvcc does not compile the program for sm_{arch}:\n{log}"
 
 
 class MissingCompilerError(TileopsError):
-    """A program is to be compiled for a device that is not there, and nvcc is missing."""
+    """A program is to be compiled for a device that is not there, and nvcc is missing.
+
+    Cause:
+        No ``nvcc`` is on the path.
+
+    Remedy:
+        Install the CUDA toolkit and put its ``bin`` folder on the path.
+    """
 
     template = "Compiling for sm_{arch} needs nvcc; install the CUDA toolkit and put nvcc on PATH"
 
 
 class MissingExtraError(TileopsError, ImportError):
-    """Something of an optional extra is used and not installed."""
+    """Something of an optional extra is used and not installed.
+
+    Cause:
+        The command or function uses torch, tilelang, z3 or matplotlib, and the base
+        installation has none of them.
+
+    Remedy:
+        Install the extra with the command in the message.
+    """
 
     template = "{what} needs {package}; run: pip install 'tileops[{extra}]'"

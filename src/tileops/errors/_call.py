@@ -11,19 +11,40 @@ if TYPE_CHECKING:
 
 
 class UnknownInterfaceError(DispatchError, KeyError):
-    """An op is asked for an interface it does not have."""
+    """An op is asked for an interface it does not have.
+
+    Cause:
+        ``key_for``, ``kernel_for`` or ``explain`` is given a name that the op does not declare.
+
+    Remedy:
+        Use one of the names in the message.
+    """
 
     template = "{op} has no kernel interface {interface!r}; it has {interfaces}"
 
 
 class CallSpecTypeError(DispatchError, TypeError):
-    """The call spec has the wrong type for the interface."""
+    """The call spec has the wrong type for the interface.
+
+    Cause:
+        The call spec belongs to another interface.
+
+    Remedy:
+        Pass an instance of the type that the message names.
+    """
 
     template = "{op}: interface {interface!r} takes a {request} call spec, got {given}"
 
 
 class UnkeyableFactError(DispatchError, TypeError):
-    """A call spec holds a value that a cache cannot be keyed by."""
+    """A call spec holds a value that a cache cannot be keyed by.
+
+    Cause:
+        A fact is a list, a dict, a tensor or another mutable value.
+
+    Remedy:
+        Hold a tuple, a frozenset or a frozen dataclass instead.
+    """
 
     template = (
         "{spec}.{field} is {value}, which cannot key a dispatch cache: {problem}. "
@@ -33,7 +54,14 @@ class UnkeyableFactError(DispatchError, TypeError):
 
 
 class StatedFactsError(DispatchError, TypeError):
-    """A call spec with explicit device facts is given where a kernel would be built."""
+    """A call spec with explicit device facts is given where a kernel would be built.
+
+    Cause:
+        ``kernel_for`` is given a call spec that states facts of a device instead of naming one.
+
+    Remedy:
+        Leave the facts out to build, or ask with ``key_for`` or ``explain``.
+    """
 
     template = (
         "{op}.kernel_for({interface!r}, ...): this call spec states {facts}; a kernel is built for "
@@ -43,7 +71,14 @@ class StatedFactsError(DispatchError, TypeError):
 
 
 class CallSpecDeviceError(DispatchError, TypeError):
-    """A call spec's device is no device."""
+    """A call spec's device is no device.
+
+    Cause:
+        A fact is given by position, where the device stands.
+
+    Remedy:
+        Give every fact by keyword.
+    """
 
     template = (
         "{spec}.device must be a torch.device, its name or None, got {value}. "
@@ -62,7 +97,15 @@ class SelectionError(DispatchError, ValueError):
 
 
 class OpNotAvailableError(SelectionError):
-    """No key of the interface can run on the call's device type."""
+    """No key of the interface can run on the call's device type.
+
+    Cause:
+        The tensors are on a device type that no implementation names, or there is no
+        accelerator and the call names none.
+
+    Remedy:
+        Move the tensors, state a device, or install a backend for the device type.
+    """
 
     template = (
         "{op}: in-tree kernels do not run on {where}: {interface!r} has implementations for "
@@ -71,7 +114,15 @@ class OpNotAvailableError(SelectionError):
 
 
 class UnservedCallError(OpNotAvailableError):
-    """Some key runs on the device type, but none is both available and applicable."""
+    """Some key runs on the device type, but none is both available and applicable.
+
+    Cause:
+        Every implementation is unavailable on the architecture or refuses; the message has the
+        reason of each.
+
+    Remedy:
+        Change what one of the reasons names, or add an implementation that serves the call.
+    """
 
     template = (
         "{op}: no implementation serves this call of {interface!r} ({facts}):\n{reasons}\n"
@@ -80,7 +131,15 @@ class UnservedCallError(OpNotAvailableError):
 
 
 class AmbiguousDispatchError(SelectionError, RuntimeError):
-    """Several implementations serve the call and none has precedence over the others."""
+    """Several implementations serve the call and none has precedence over the others.
+
+    Cause:
+        The regions of several implementations overlap in this call and none states that it
+        wins.
+
+    Remedy:
+        State ``preferred_over`` in the one that should win.
+    """
 
     template = (
         "{op}: dispatch is ambiguous: {keys} all serve this call of {interface!r} ({facts}) and "
@@ -90,7 +149,15 @@ class AmbiguousDispatchError(SelectionError, RuntimeError):
 
 
 class DefectiveRefusalError(SelectionError, RuntimeError):
-    """An implementation's ``refusal`` raised, or returned something that is no reason."""
+    """An implementation's ``refusal`` raised, or returned something that is no reason.
+
+    Cause:
+        ``refusal`` has a defect that this call reaches; the exception it raised is the cause of
+        this one.
+
+    Remedy:
+        Make ``refusal`` return None or a sentence for every call.
+    """
 
     template = (
         "{op}: {implementation}.refusal (key {key!r}) is defective: {problem}. A refusal returns "
@@ -99,7 +166,14 @@ class DefectiveRefusalError(SelectionError, RuntimeError):
 
 
 class ForwardOnlyError(DispatchError, RuntimeError):
-    """An input requires a gradient, and the op's kernels compute no backward."""
+    """An input requires a gradient, and the op's kernels compute no backward.
+
+    Cause:
+        Gradients are recorded and a floating input requires one.
+
+    Remedy:
+        Call the op under ``torch.no_grad()``, or detach the input.
+    """
 
     template = (
         "{op}: {tensor} requires a gradient, and the op is forward only: its result would be "
@@ -108,7 +182,15 @@ class ForwardOnlyError(DispatchError, RuntimeError):
 
 
 class NoMemoryError(DispatchError, TypeError):
-    """A call would run on a tensor that has no memory for a kernel to read or write."""
+    """A call would run on a tensor that has no memory for a kernel to read or write.
+
+    Cause:
+        The tensor is a fake, functional or batched one, as tracing and ``torch.func`` make
+        them.
+
+    Remedy:
+        Call the op on ordinary tensors, outside of what traces or transforms.
+    """
 
     template = (
         "{op}: {tensor} is {what}: it has no memory of its own, and kernels are given addresses. "
@@ -116,8 +198,44 @@ class NoMemoryError(DispatchError, TypeError):
     )
 
 
+class GradientThroughNodeError(ForwardOnlyError):
+    """An input requires a gradient in a call that torch traces, compiles or transforms."""
+
+    template = (
+        "{op}: {tensor} requires a gradient, and none passes through the op where torch traces, "
+        "compiles or transforms the call: its result would be detached silently. Call it under "
+        "torch.no_grad(), or pass {tensor}.detach()"
+    )
+
+
+class MappedCallError(DispatchError, NotImplementedError):
+    """An op is called inside ``torch.func.vmap`` on tensors that it maps over."""
+
+    template = (
+        "{op}: torch.func.vmap does not map over the op, whose kernels read whole tensors. Call it "
+        "outside vmap, with the mapped dim among the dims of its inputs"
+    )
+
+
+class DroppedOpError(DispatchError, ReferenceError):
+    """A traced graph names an op instance that no longer exists, or never did in this process."""
+
+    template = (
+        "{op}: a traced graph calls instance {number} with {params}, and no such instance is alive "
+        "in this process. A graph does not keep the ops it calls: keep them for as long as what "
+        "was compiled or exported, and export again in another process"
+    )
+
+
 class MissingSignatureError(DispatchError, TypeError):
-    """An op is called that no manifest entry describes."""
+    """An op is called that no manifest entry describes.
+
+    Cause:
+        The op's class, and every class it derives from, is absent from the manifest.
+
+    Remedy:
+        Add an entry to the family's file, or override ``signature()``.
+    """
 
     template = (
         "{op} cannot be called: no class it derives from has an entry in the manifest. Write one, "

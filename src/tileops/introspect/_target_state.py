@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
-from tileops.backend import DetectorRegistration, Registry
+    from tileops.backend import DetectorRegistration, Registry
 
 
 @dataclass(frozen=True)

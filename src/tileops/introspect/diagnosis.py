@@ -7,13 +7,16 @@ import platform
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-
-from tileops.backend import LoadedBackend, LoadFailure, Registry
-from tileops.device import DeviceFacts
 from tileops.errors import DeviceFactsError
 from tileops.introspect._target_state import TargetState, target_states
+
+if TYPE_CHECKING:
+    import torch
+
+    from tileops.backend import LoadedBackend, LoadFailure, Registry
+    from tileops.device import DeviceFacts
 
 __all__ = [
     "BackendState",
@@ -82,6 +85,11 @@ class Diagnosis:
     caches: tuple[CacheState, ...]
 
     @property
+    def has_ops(self) -> bool:
+        """Whether torch is installed, which every op needs."""
+        return dict(self.packages)["torch"] is not None
+
+    @property
     def healthy(self) -> bool:
         """Whether every backend loaded, every device and detector answered, and none disagree."""
         problems = [
@@ -91,20 +99,27 @@ class Diagnosis:
         return not self.failures and not any(problems)
 
 
-def diagnose(registry: Registry) -> Diagnosis:
-    """Load the installed backends and describe the installation; no kernel is built."""
-    registry.load()
-    devices = _devices(registry)
+def diagnose(registry: Registry | None) -> Diagnosis:
+    """Load the installed backends and describe the installation; no kernel is built.
+
+    Args:
+        registry: What the backends register in; None where torch is missing, and with it
+            everything that could be registered.
+    """
+    devices: tuple[DeviceState, ...] = ()
+    if registry is not None:
+        registry.load()
+        devices = _devices(registry)
     return Diagnosis(
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
         packages=tuple((name, _version(name)) for name in PACKAGES),
         devices=devices,
-        loaded=registry.loaded,
-        failures=registry.failures,
-        backends=_backends(registry),
-        targets=target_states(registry, [torch.device(one.device) for one in devices]),
-        default_target=registry.default_target,
+        loaded=registry.loaded if registry else (),
+        failures=registry.failures if registry else (),
+        backends=_backends(registry) if registry else (),
+        targets=_targets(registry, devices) if registry else (),
+        default_target=registry.default_target if registry else None,
         caches=_caches(),
     )
 
@@ -116,7 +131,15 @@ def _version(package: str) -> str | None:
         return None
 
 
+def _targets(registry: Registry, devices: tuple[DeviceState, ...]) -> tuple[TargetState, ...]:
+    import torch
+
+    return target_states(registry, [torch.device(one.device) for one in devices])
+
+
 def _devices(registry: Registry) -> tuple[DeviceState, ...]:
+    import torch
+
     found = [(torch.device("cpu"), platform.processor() or platform.machine())]
     accelerator = torch.accelerator.current_accelerator(check_available=True)
     if accelerator is not None:

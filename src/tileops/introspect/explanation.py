@@ -12,6 +12,7 @@ from tileops.backend import LoadFailure, TargetChoice, choose_target
 from tileops.call_spec import CallSpec
 from tileops.device import BOARDS, Board
 from tileops.errors import TileopsError
+from tileops.ops._signature import BoundCall
 from tileops.ops.op import Op
 from tileops.selection import Edge, Outcome, Selection, SelectionTable, Verdict, select
 
@@ -25,6 +26,7 @@ __all__ = [
     "InterfaceAnswer",
     "Place",
     "TargetAnswer",
+    "TensorCall",
     "explain_request",
     "place_of_board",
     "places_of_boards",
@@ -135,6 +137,21 @@ class TargetAnswer:
 
 
 @dataclass(frozen=True)
+class TensorCall:
+    """The call asked about, where it was given as tensors.
+
+    Attributes:
+        bound: The call as its op's checks describe it.
+        defaulted: Names of the parameters that were not given.
+        workload: The workload it was given by.
+    """
+
+    bound: BoundCall
+    defaulted: tuple[str, ...] = ()
+    workload: str | None = None
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The whole answer.
 
@@ -143,9 +160,10 @@ class Explanation:
         target: The target stage.
         defaulted: Names of the facts that were not given.
         every_board: Whether no place was named and the answer covers every known board.
-        interfaces: One answer per kernel request.
+        interfaces: One answer per kernel request; none for a call that runs nothing.
         load_failures: The installed backends that did not load; their kernels take no part.
         supposing: The options that suppose other keys than the op has.
+        call: The call, where it was given as tensors.
     """
 
     op: str
@@ -155,10 +173,19 @@ class Explanation:
     interfaces: tuple[InterfaceAnswer, ...]
     load_failures: tuple[LoadFailure, ...] = ()
     supposing: tuple[str, ...] = ()
+    call: TensorCall | None = None
+
+    @property
+    def runs_nothing(self) -> bool:
+        """Whether every tensor that the call writes is empty, so that no kernel is asked for."""
+        return self.call is not None and self.call.bound.empty
 
     @property
     def answered(self) -> bool:
         """Whether the answer is yes: selected, on some board where none was named."""
+        # A call that runs nothing fixes no target either.
+        if self.runs_nothing:
+            return True
         if self.target.problem is not None:
             return False
         if self.target.choice is not None and self.target.choice.target is not None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import cast
 
 from tileops.introspect.formula import DEVICE_FACTS, Domain, Values, spell
+from tileops.selection import fact_flag
 
 __all__ = ["explain_command", "fact_options"]
 
@@ -21,12 +22,12 @@ def fact_options(domain: Domain, values: Values) -> tuple[str, ...]:
     """Return every fact of a call as command-line words, as `CallSpec.options` spells them."""
     words: list[str] = []
     for one in domain.facts:
-        flag, value = one.name.replace("_", "-"), values[one.name]
+        flag, value = fact_flag(one.name), values[one.name]
         if isinstance(value, bool):
-            words.append(f"--{flag}" if value else f"--no-{flag}")
+            words.append(flag if value else f"--no-{flag.removeprefix('--')}")
         else:
             real = one.kind == "real" and isinstance(value, (int, Fraction))
-            words += [f"--{flag}", str(float(cast(Fraction, value))) if real else spell(value)]
+            words += [flag, str(float(cast(Fraction, value))) if real else spell(value)]
     if values["device_type"] != "cuda":
         words += ["--device", str(values["device_type"])]
     for name in DEVICE_FACTS[1:]:

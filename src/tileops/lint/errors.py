@@ -22,7 +22,14 @@ class LintError(TileopsError, ValueError):
 
 
 class LintPathError(LintError):
-    """A path to lint does not exist."""
+    """A path to lint does not exist.
+
+    Cause:
+        The path is misspelt, or relative to another folder.
+
+    Remedy:
+        Pass a path that exists.
+    """
 
     template = "{path} is to be linted, but there is no such file or folder"
 
@@ -30,7 +37,14 @@ class LintPathError(LintError):
 
 
 class LintFileKindError(LintError):
-    """A file to lint is of a kind no rule reads."""
+    """A file to lint is of a kind no rule reads.
+
+    Cause:
+        The path names a file with another ending.
+
+    Remedy:
+        Pass Python files, ``pyproject.toml`` or folders.
+    """
 
     template = "{path} is to be linted, but it is neither a .py file nor a pyproject.toml"
 
@@ -38,7 +52,14 @@ class LintFileKindError(LintError):
 
 
 class OutsideProjectError(LintError):
-    """Paths given together lie in different projects."""
+    """Paths given together lie in different projects.
+
+    Cause:
+        A project ends where another ``pyproject.toml`` or repository begins.
+
+    Remedy:
+        Lint each project in a run of its own.
+    """
 
     template = (
         "{path} is to be linted together with {first}, but lies outside its project; "
@@ -50,7 +71,14 @@ class OutsideProjectError(LintError):
 
 
 class UnreadableFileError(LintError):
-    """A file or folder of the tree cannot be read."""
+    """A file or folder of the tree cannot be read.
+
+    Cause:
+        The file has no read permission, or is no text in its declared encoding.
+
+    Remedy:
+        Correct the permission or the encoding, or exclude the file.
+    """
 
     template = "{path} cannot be read: {reason}"
 
@@ -59,7 +87,14 @@ class UnreadableFileError(LintError):
 
 
 class UnwritableFileError(LintError):
-    """A fixed file or the baseline cannot be written; nothing was."""
+    """A fixed file or the baseline cannot be written; nothing was.
+
+    Cause:
+        The file or its folder cannot be written by this user.
+
+    Remedy:
+        Correct the permission and run again.
+    """
 
     template = "{path} cannot be written: {reason}; nothing was changed"
 
@@ -68,7 +103,14 @@ class UnwritableFileError(LintError):
 
 
 class FileChangedError(LintError):
-    """A file changed on disk while its fixes were made; nothing was written."""
+    """A file changed on disk while its fixes were made; nothing was written.
+
+    Cause:
+        An editor or another process wrote the file during the run.
+
+    Remedy:
+        Run the fixes again.
+    """
 
     template = "{path} changed while its fixes were made; nothing was written, run the fixes again"
 
@@ -76,7 +118,14 @@ class FileChangedError(LintError):
 
 
 class UnknownRuleError(LintError):
-    """A rule is selected, ignored or asked about that does not exist."""
+    """A rule is selected, ignored or asked about that does not exist.
+
+    Cause:
+        ``--select``, ``--ignore``, the configuration or a comment names it.
+
+    Remedy:
+        Use an id that ``tileops rule`` lists.
+    """
 
     template = "{where} names the rule {rule!r}, which does not exist; {hint}"
 
@@ -86,7 +135,14 @@ class UnknownRuleError(LintError):
 
 
 class LintConfigurationError(LintError):
-    """The table ``[tool.tileops.lint]`` of ``pyproject.toml`` cannot be understood."""
+    """The table ``[tool.tileops.lint]`` of ``pyproject.toml`` cannot be understood.
+
+    Cause:
+        The table has an unknown name, or a value of another type.
+
+    Remedy:
+        Correct what the message names in ``pyproject.toml``.
+    """
 
     template = "{file}: [tool.tileops.lint] {problem}"
 
@@ -95,7 +151,14 @@ class LintConfigurationError(LintError):
 
 
 class BaselineError(LintError):
-    """The baseline file is missing or is none."""
+    """The baseline file is missing or is none.
+
+    Cause:
+        The file was never written, or edited by hand.
+
+    Remedy:
+        Write it with ``tileops lint --update-baseline``.
+    """
 
     template = "the baseline {path} {problem}; tileops lint --update-baseline writes it anew"
 
@@ -104,7 +167,14 @@ class BaselineError(LintError):
 
 
 class BaselineScopeError(LintError):
-    """A baseline is to be written that would not be one of the whole project."""
+    """A baseline is to be written that would not be one of the whole project.
+
+    Cause:
+        The run is limited to some paths or rules, and the baseline holds the findings of all.
+
+    Remedy:
+        Leave the limits out when the baseline is written.
+    """
 
     template = "--update-baseline {problem}"
 

@@ -49,7 +49,8 @@ class Plans:
 
     def remember(self, plan: Plan, inputs: tuple[Any, ...]) -> None:
         """Recognise calls of a plan from now on, in place of the kind that was added first."""
-        if plan.recognise is None:
+        # One made in another state of torch, such as autocast or inference mode, is stale.
+        if plan.recognise is None or not plan.recognise(*inputs):
             plan.recognise = recogniser(inputs)
         others = [one for one in self.recognised if one is not plan]
         self.recognised = (plan, *others[: RECOGNISED - 1])

@@ -10,11 +10,17 @@ import torch
 from tileops import manifest
 from tileops.backend import BUILTIN, REGISTRY, Registry
 from tileops.call_spec import CallSpec, check_keyable
-from tileops.errors import CallSpecTypeError, StatedFactsError, UnknownInterfaceError
+from tileops.errors import (
+    CallSpecTypeError,
+    MissingSignatureError,
+    StatedFactsError,
+    UnknownInterfaceError,
+)
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
-from tileops.manifest import Signature
+from tileops.manifest import OpEntry, Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
+from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, show_as_node
 from tileops.ops._observers import join, tell
 from tileops.ops._plan import Plan, Run
 from tileops.ops._plans import Plans
@@ -52,6 +58,12 @@ class Op:
     interfaces: ClassVar[Mapping[str, type[KernelInterface]]] = {}
     registry: ClassVar[Registry] = REGISTRY
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Let torch.compile see a call of the op as one node."""
+        super().__init_subclass__(**keywords)
+        if "__call__" in vars(cls):
+            show_as_node(vars(cls)["__call__"])
+
     def __init__(self, *, target: str | None = None, **params: Any) -> None:
         """Load the installed backends, then check the op's kernels and the registered ones.
 
@@ -65,22 +77,27 @@ class Op:
         """
         name = type(self).__name__
         signature = self.signature()
-        self.checks = None if signature is None else CallChecks(name, signature, params)
+        checks = None if signature is None else CallChecks(name, signature, params)
+        self.checks = None if checks is None else shared(type(self), checks)
         self.params: Mapping[str, Any] = params if self.checks is None else self.checks.params
         self._tables = self.selection_tables()
         self._entries = EntryCache()
         self.serving = Serving(self.registry, name, target)
         self._plans = Plans()
         self._recent: tuple[Recognise, Run] = (nothing, _unreachable)
+        self.identity: Identity = enlist(self)
         join(self)
 
     @classmethod
-    def signature(cls) -> Signature | None:
-        """Return the signature of the op, or of the nearest ancestor that the manifest knows."""
+    def entry(cls) -> OpEntry | None:
+        """Return the manifest's entry of the op, or of the nearest ancestor that has one."""
         entries = manifest.load()
-        entry = next(
-            (entries[one.__name__] for one in cls.__mro__ if one.__name__ in entries), None
-        )
+        return next((entries[one.__name__] for one in cls.__mro__ if one.__name__ in entries), None)
+
+    @classmethod
+    def signature(cls) -> Signature | None:
+        """Return the signature that calls are checked against; by default the entry's."""
+        entry = cls.entry()
         return None if entry is None else entry.signature
 
     @classmethod
@@ -105,6 +122,50 @@ class Op:
         """Return the function that runs calls like this one, given the kernels it requested."""
         (kernel,) = kernels
         return kernel.bind(*inputs)
+
+    def checked_requests(self, *inputs: Any) -> tuple[Request, ...]:
+        """Return the kernel requests of a call that passes the checks; nothing runs.
+
+        Args:
+            inputs: A tensor or `TensorSpec` per input, in order; None, or nothing at the end,
+                where absent.
+
+        Returns:
+            The requests in order; none where every tensor that the call writes is empty.
+
+        Raises:
+            MissingSignatureError: The op has no signature to check the call against.
+            SignatureError: The call does not fit the op's signature.
+        """
+        if self.checks is None:
+            raise MissingSignatureError(op=type(self).__name__)
+        call = self.checks.check(inputs)
+        return () if call.empty else self.requests(*call.inputs.values())
+
+    def explain_call(self, *inputs: Any, **stated: int) -> tuple[Selection, ...]:
+        """Decide which key serves each kernel request of a call; nothing is built and nothing runs.
+
+        The answer is about the in-tree and the registered kernels, whatever target serves the op.
+
+        Args:
+            inputs: A tensor or `TensorSpec` per input, in order; None, or nothing at the end,
+                where absent.
+            stated: Device facts (arch, sm_count, smem_budget) to assume of the inputs' device.
+
+        Returns:
+            A selection per request, in order; none where every tensor that the call writes is
+            empty, since such a call runs no kernel.
+
+        Raises:
+            MissingSignatureError: The op has no signature to check the call against.
+            SignatureError: The call does not fit the op's signature.
+        """
+        requests = self.checked_requests(*inputs)
+        if stated:
+            requests = tuple(
+                (name, call.with_device(call.device, **stated)) for name, call in requests
+            )
+        return tuple(self.explain(name, call) for name, call in requests)
 
     def explain(self, interface: str, call: CallSpec) -> Selection:
         """Decide which key serves *call*; nothing is built.
@@ -234,24 +295,39 @@ class Op:
         buffers: Mapping[str, Any] = _NONE,
         execution: Mapping[str, Any] = _NONE,
     ) -> Any:
-        """Run a call: by its plan if one like it ran before, else from the beginning.
+        """Run a call that is not like the one before it, or show it to torch where torch wants it.
 
         Args:
             inputs: A tensor per input, None for one that is absent.
             buffers: The output buffers by keyword; None is as good as none.
             execution: The execution arguments that the caller passed, by keyword.
         """
-        plans = self._plans
         if buffers:
             buffers = {name: one for name, one in buffers.items() if one is not None}
-        plain = not buffers and not execution
-        plan = plans.recognise(inputs) if plain else None
+        plans = self._plans
+        # What is recognised lies in memory: no tracer or transform stands in between.
+        plan = None if buffers or execution else plans.recognise(inputs)
         if plan is not None:
             self._expect(plan, plans)
             return plan.run(*inputs)
+        if interposed((*inputs, *buffers.values())):
+            return as_node(self, inputs, buffers, execution)
+        return self.launch(inputs, buffers, execution)
+
+    def launch(
+        self, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
+    ) -> Any:
+        """Run a call: by its plan if one like it ran before, else from the beginning.
+
+        Args:
+            inputs: A tensor per input, None for one that is absent; none stands for another.
+            buffers: The output buffers given, by keyword.
+            execution: The execution arguments given, by keyword.
+        """
+        plans = self._plans
         result, plan = plans.run(self, inputs, buffers, execution)
         # A shape that comes once or twice is not worth what a recogniser costs to make.
-        if plain and plan is not None and plan.found > 1:
+        if plan is not None and plan.found > 1 and not buffers and not execution:
             plans.remember(plan, inputs)
             self._expect(plan, plans)
         return result

@@ -12,6 +12,7 @@ from tileops.selection._candidate import (
     Location,
     Origin,
 )
+from tileops.selection._flag import OPTION_NAMES, fact_flag
 from tileops.selection._judge import judge, unavailable
 from tileops.selection._precedence import Edge, EdgeKind, Precedence
 from tileops.selection._select import select
@@ -21,6 +22,7 @@ from tileops.selection._verdict import Outcome, Stage, Verdict
 
 __all__ = [
     "IN_TREE",
+    "OPTION_NAMES",
     "Call",
     "Candidate",
     "Edge",
@@ -34,6 +36,7 @@ __all__ = [
     "SelectionTable",
     "Stage",
     "Verdict",
+    "fact_flag",
     "judge",
     "select",
     "unavailable",

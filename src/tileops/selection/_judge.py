@@ -9,6 +9,8 @@ from tileops.errors import DeviceFactsError
 from tileops.selection._candidate import Call, Candidate
 from tileops.selection._verdict import Stage, Verdict
 
+_NO_ARCH = "none: no arch is stated or read off a device; --arch 90 or arch=90 states one"
+
 
 def unavailable(candidate: Candidate, call: Call) -> Verdict | None:
     """Return why *candidate* cannot run on the call's device, or None when it can."""
@@ -21,7 +23,8 @@ def unavailable(candidate: Candidate, call: Call) -> Verdict | None:
     archs = implementation.supported_archs
     if archs is not None and call.arch not in archs:
         supported = ", ".join(str(arch) for arch in archs)
-        return Verdict(candidate, Stage.ARCH, f"supports arch {supported}, got {call.arch}")
+        given = _NO_ARCH if call.arch is None else str(call.arch)
+        return Verdict(candidate, Stage.ARCH, f"supports arch {supported}, got {given}")
     return None
 
 

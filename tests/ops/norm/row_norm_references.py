@@ -1,4 +1,4 @@
-"""Float64 references of the row norms, written from their definitions, and how to compare."""
+"""Float64 references of the row norms, written from their definitions, inputs, and comparison."""
 
 from __future__ import annotations
 
@@ -13,6 +13,20 @@ ELEMENTWISE = {
     torch.float32: (2e-5, 2e-5),
 }
 """rtol and atol of every element."""
+
+
+def tensors(shape, dtype, count=1, vectors=0, seed=0):
+    """Return random inputs shaped *shape*, then random vectors of its last dim."""
+    generator = torch.Generator("cuda").manual_seed(seed)
+    whole = [
+        torch.randn(shape, generator=generator, device="cuda", dtype=torch.float32).to(dtype)
+        for _ in range(count)
+    ]
+    rows = [
+        torch.randn(shape[-1:], generator=generator, device="cuda", dtype=torch.float32).to(dtype)
+        for _ in range(vectors)
+    ]
+    return [*whole, *rows]
 
 
 def layer_norm(x, weight, bias, eps):

@@ -19,7 +19,7 @@ _DIRECTION = re.compile(r"(Fwd|Bwd)(?![a-z])")
 
 
 class InterfaceName(BodyRule):
-    """A kernel interface is named ``{Name}{Fwd|Bwd}Interface``, any word for the variant first.
+    """A kernel interface is named ``XFwdInterface`` or ``XBwdInterface``, the variant within ``X``.
 
     The direction is the last word before ``Interface`` and stands once:
     ``BatchNormTrainFwdInterface``, not ``BatchNormFwdTrainInterface``. A leading underscore marks

@@ -76,7 +76,7 @@ def sizes_of(signature: Signature, call: BoundCall) -> Sizes | None:
     try:
         return _Equations(signature, call).sizes()
     except (ExpressionError, LookupError):
-        # The choice of a shape, or whether an input is written, depends on a size.
+        # A size chooses the shape of an output.
         return None
 
 
@@ -99,9 +99,6 @@ class _Equations:
     def sizes(self) -> Sizes:
         given = [decl for decl in self.signature.inputs if decl.name in self.call.given]
         axes = [decl.shape.choose(self.scope) for decl in given]
-        for decl in given:
-            # Raises where it is no matter of presence, dtypes and parameters.
-            decl.written.evaluate(self.scope)
         self._place(axes)
         bound = self.scope.extended(self.call.dims)
         conditions = [

@@ -1,4 +1,4 @@
-"""The template backend, whose kernels run on a CPU, for the tests of the harness."""
+"""The template backend, whose kernels run on a CPU, for the tests that need real kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tileops.backend import REGISTRY
 
-ACME = Path(__file__).parents[2] / "docs" / "examples" / "tileops_acme" / "src"
+ACME = Path(__file__).parents[1] / "docs" / "examples" / "tileops_acme" / "src"
 
 
 @pytest.fixture
