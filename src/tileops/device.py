@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tileops.errors import DeviceFactsError
 
 if TYPE_CHECKING:
     import torch
+
+_T = TypeVar("_T")
 
 __all__ = [
     "BOARDS",
@@ -18,6 +20,7 @@ __all__ = [
     "Board",
     "DeviceFacts",
     "FactReaders",
+    "allocated_apart",
     "board_named",
     "current_device",
     "current_facts",
@@ -215,6 +218,19 @@ def current_facts() -> DeviceFacts:
     if device is None:
         raise DeviceFactsError(device="the current device", problem="there is no accelerator")
     return facts_of(device)
+
+
+def allocated_apart(make: Callable[[], _T]) -> _T:
+    """Return what *make* allocates, kept out of memory pools that are in force for this thread.
+
+    What a kernel or an op keeps for good must not lie in the pool of a CUDA graph that is being
+    warmed up: torch tears down such a pool, and refuses allocations that outlive a run. A pool is
+    in force for one thread, so another thread allocates outside it.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(max_workers=1) as other:
+        return other.submit(make).result()
 
 
 def _read_cuda(device: torch.device) -> DeviceFacts:

@@ -7,7 +7,7 @@ import os
 import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -89,14 +89,11 @@ def lint(
         raise UsageFailure(f"--statistics is text, and --format {form.value} is not")
     if diff and update_baseline:
         raise UsageFailure("--diff writes nothing, and --update-baseline is to write")
-    from tileops.lint import Request, lint
-    from tileops.lint.errors import LintError
-
-    request = Request(
-        tuple(paths or ()),
-        _names(select),
-        _names(ignore),
-        jobs or os.cpu_count() or 1,
+    run = _run(
+        paths=tuple(paths or ()),
+        select=_names(select),
+        ignore=_names(ignore),
+        jobs=jobs or os.cpu_count() or 1,
         cache=not no_cache,
         fix=_fixes(fix or diff, unsafe_fixes),
         write=not diff,
@@ -105,13 +102,19 @@ def lint(
         show_unknown=show_unknown,
         edits=form in (Format.JSON, Format.SARIF),
     )
-    try:
-        run = lint(request, Path.cwd())
-    except LintError as error:
-        raise UsageFailure(str(error)) from error
     emit(_answer(run, form, diff, statistics))
     _remark(run, diff)
     raise typer.Exit(ANSWERED if run.clean else NO)
+
+
+def _run(**asked: Any) -> LintRun:
+    from tileops.lint import Request, lint
+    from tileops.lint.errors import LintError
+
+    try:
+        return lint(Request(**asked), Path.cwd())
+    except LintError as error:
+        raise UsageFailure(str(error)) from error
 
 
 def _names(stated: list[str] | None) -> tuple[str, ...]:

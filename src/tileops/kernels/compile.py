@@ -5,6 +5,7 @@ TileLang is imported by the calls, never with this module.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -53,6 +54,8 @@ def bare_function(program: Any, arch: int) -> Callable[..., None]:
     os.environ.setdefault("TILELANG_PRINT_ON_COMPILATION", "0")
     import tilelang
 
+    # Two ops that ask for one program get one; TileLang warns of that as if it were a mistake.
+    logging.getLogger("tilelang.cache.kernel_cache").setLevel(logging.ERROR)
     kernel = tilelang.compile(program, target=_target(arch), pass_configs=_PASSES)
     executable = kernel.adapter._get_executable()
     # An executable that was just built must be linked; one from TileLang's cache is a module.

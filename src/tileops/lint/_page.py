@@ -21,10 +21,11 @@ _MEANING = {
     Severity.PEDANTIC: "pedantic: off unless selected",
 }
 _SHOWN = 2
-_INTRODUCTION = """\
-`tileops lint` runs the errors and the warnings; `--select all` adds the pedantic ones. \
-`tileops rule ID` prints one of these pages. How to run them in hooks and in continuous \
-integration is in [Writing and using the hooks](../writing-and-using-hooks.md)."""
+_INTRODUCTION = (
+    "`tileops lint` runs the errors and the warnings; `--select all` adds the pedantic ones. "
+    "`tileops rule ID` prints one of these pages. How to run them in hooks and in continuous "
+    "integration is in [Writing and using the hooks](../writing-and-using-hooks.md)."
+)
 
 
 def page(rule: Rule) -> str:
@@ -62,7 +63,7 @@ def _flagged(rule: Rule) -> Iterator[str]:
     for case in rule.INVALID[:_SHOWN]:
         yield f"{_capital(case.name)}:"
         yield from _blocks(case)
-        yield "\n>\n".join(f"> {message}" for message in case.expected())
+        yield "\n".join(f"> {message}" for message in case.expected())
     fixed = next((case for case in rule.INVALID if case.fixed is not None), None)
     if fixed is not None:
         yield f"Fixed ({fixed.name}):"

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tileops.device import DeviceFacts
+from tileops.device import DeviceFacts, allocated_apart
 from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.norm.call_spec import AdaLayerNormZeroFwdInterface
 from tileops.kernels.norm.row_norm import RowNormKernel
@@ -22,7 +22,8 @@ class AdaLayerNormZeroKernel(RowNormKernel, AdaLayerNormZeroFwdInterface):
         """Compile the program for rows of *n* elements on the current device."""
         super().__init__(n, eps, dtype)
         # The launch takes every other tensor by its address; this one says where to launch.
-        self._anchor = torch.empty(1, dtype=dtype, device="cuda")
+        device = torch.device("cuda", torch.cuda.current_device())
+        self._anchor = allocated_apart(lambda: torch.empty(1, dtype=dtype, device=device))
 
     @staticmethod
     def build(n: int, eps: float, dtype: torch.dtype, facts: DeviceFacts) -> Callable[..., Any]:

@@ -6,6 +6,8 @@ import threading
 
 import torch
 
+from tileops.device import allocated_apart
+
 __all__ = ["AffineIdentity"]
 
 
@@ -22,7 +24,7 @@ class AffineIdentity:
         key = (tensor.dtype, tensor.device)
         with self._lock:
             if key not in self._made:
-                self._made[key] = _make(self._shape, tensor)
+                self._made[key] = allocated_apart(lambda: _make(self._shape, tensor))
         return self._made[key]
 
 
