@@ -53,6 +53,24 @@ class FactoryError(DispatchError, TypeError):
     )
 
 
+class KernelCompileError(DispatchError, RuntimeError):
+    """The program of the selected kernel does not compile.
+
+    Cause:
+        TileLang or nvcc refuses the program that the factory compiles for this build identity; the
+        exception's ``__cause__`` is what it raised.
+
+    Remedy:
+        Correct the program, or refuse the calls that it is not written for.
+    """
+
+    template = (
+        "{op}: key {key!r}: the program of {implementation} does not compile for {device}, build "
+        "identity {identity}: {problem}. Nothing of it is kept, and other calls are served as "
+        "before; correct the program, or refuse such calls in {implementation}.refusal"
+    )
+
+
 class ProgramCompileError(TileopsError):
     """A compiler refuses a program's source.
 

@@ -11,6 +11,7 @@ from tileops.call_spec import CallSpec
 from tileops.errors import BuildIdentityError, EntryShapeError, FactoryError
 from tileops.kernels.kernel import Kernel
 from tileops.ops._bounded import Bounded
+from tileops.ops._build_errors import naming
 from tileops.ops._build_once import BuildOnce
 
 __all__ = ["BuiltKernel", "EntryCache"]
@@ -58,17 +59,23 @@ class EntryCache:
             # A fact that cannot be hashed: no such call was served.
             return None
 
-    def entry(self, op: str, interface: str, kernel_type: type[Kernel], call: CallSpec) -> Kernel:
+    def entry(
+        self, op: str, interface: str, key: str, kernel_type: type[Kernel], call: CallSpec
+    ) -> Kernel:
         """Return the kernel of *kernel_type* for *call*, building it on the call's device.
 
+        What a factory raises reaches the caller with a note that names op, key and identity.
+
         Raises:
+            KernelCompileError: A compiler refuses the kernel's program.
             EntryShapeError: ``entry_for`` returned no pair.
             BuildIdentityError: Its build identity cannot be hashed.
             FactoryError: Its factory cannot be called.
         """
         identity, factory = _checked_entry(op, kernel_type, call)
         place = (interface, kernel_type, identity, call.device)
-        kernel = self._built.get(place, call.device, factory)
+        with naming(op, key, kernel_type, call.device, identity):
+            kernel = self._built.get(place, call.device, factory)
         self._by_call[interface, call] = kernel
         return kernel
 

@@ -270,9 +270,11 @@ class Op:
     def _build(self, selection: Selection, call: CallSpec) -> Kernel:
         verdict = selection.selected
         assert verdict is not None
-        kernel_type: Any = verdict.candidate.implementation
+        candidate = verdict.candidate
+        kernel_type: Any = candidate.implementation
         interface = selection.table.interface
-        return self._entries.entry(type(self).__name__, interface, kernel_type, call)
+        op = type(self).__name__
+        return self._entries.entry(op, interface, candidate.key, kernel_type, call)
 
     def _table(self, interface: str, call: CallSpec) -> SelectionTable:
         table = self._tables.get(interface)
