@@ -1,8 +1,8 @@
 """Running the blocks of the pages: Python as it stands, ``console`` blocks as a reader would.
 
 A line ``...`` in what a command shows stands for any lines.
-The folder that they run in holds a link to this one, ``docs``; what they install with pip goes into
-a folder of its own beside it.
+The folder that they run in has a link to this one once a command names ``docs/``; what they install
+with pip goes into a folder of its own.
 A Python block whose first line is a comment that names a file, such as ``# row_scale.py``, is saved
 under that name in the folder that the page's commands run in, and can be imported from there.
 """
@@ -37,9 +37,8 @@ FILE = re.compile(r"# (\w+\.py)\n")
 
 
 def enter_folder(namespace: dict[str, Any]) -> None:
-    """Give a page a folder that modules are imported from."""
+    """Give a page an empty folder that modules are imported from."""
     folder = tempfile.TemporaryDirectory()
-    Path(folder.name, DOCS.name).symlink_to(DOCS)
     REGISTRY.load()
     namespace.update(folder=folder, modules=set(sys.modules), registered=REGISTRY.snapshot())
     sys.path.insert(0, folder.name)
@@ -68,11 +67,15 @@ def evaluate_python(example: Example) -> None:
 
 def evaluate_console(example: Example) -> str | None:
     """Run every command of a block and compare what it shows, stderr included."""
+    folder = Path(example.namespace["folder"].name)
     for command, expected in commands(example.parsed):
+        # Where no command asks for it, a pytest run in the folder would collect what it holds.
+        if f"{DOCS.name}/" in command and not (folder / DOCS.name).exists():
+            (folder / DOCS.name).symlink_to(DOCS)
         done = subprocess.run(
             ["bash", "-c", command],
-            cwd=example.namespace["folder"].name,
-            env=environment(Path(example.namespace["folder"].name, "installed")),
+            cwd=folder,
+            env=environment(folder / "installed"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
