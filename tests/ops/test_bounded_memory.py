@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 import torch
-from blend_family import BlendFwdOp
+from blend_family import StirFwdOp
 from noting import noting, op_with, spec
 
 from tileops.backend import Registry
@@ -195,7 +195,7 @@ def calls_of_every_kind(op):
 def test_a_dropped_op_goes_at_once(no_collector, target, watched):
     """No cycle holds an op or its kernels, whatever it was called with, watched or not."""
     end = subscribe(lambda specialisation: None) if watched else lambda: None
-    op = BlendFwdOp(target=target)
+    op = StirFwdOp(target=target)
     calls_of_every_kind(op)
     kernels = [weakref.ref(built.kernel) for built in op.iter_kernels()]
     gone = weakref.ref(op)
@@ -208,7 +208,7 @@ def test_a_dropped_op_goes_at_once(no_collector, target, watched):
 
 def test_a_dropped_op_goes_after_errors(no_collector):
     """An error that was handled holds nothing either."""
-    op = BlendFwdOp()
+    op = StirFwdOp()
     for bad in (torch.ones(2, 5), torch.ones(2, 13), torch.ones(2, 4, requires_grad=True), 3):
         for _ in range(3):
             with pytest.raises(Exception):  # noqa: B017
