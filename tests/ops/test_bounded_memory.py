@@ -3,6 +3,7 @@
 import gc
 import threading
 import weakref
+from pathlib import Path
 
 import pytest
 import torch
@@ -216,3 +217,14 @@ def test_a_dropped_op_goes_after_errors(no_collector):
     gone = weakref.ref(op)
     del op
     assert gone() is None
+
+
+def test_the_page_states_the_bounds():
+    """The table of what is kept has the numbers of the code."""
+    page = Path(__file__).parents[2].joinpath("docs", "performance.md").read_text("utf-8")
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")]
+    stated = {what.strip(): bound for what, bound in rows}
+    assert f"{_plans.PLANS:,} used last" in stated["plans"]
+    assert f"{_plans.FORMS:,} used last" in stated["forms, for the second way"]
+    assert f"{_entries.CALLS:,} used last" in stated["kernels by call spec"]
+    assert f"{_serving.KERNELS:,} used last" in stated["a target's kernels"]
