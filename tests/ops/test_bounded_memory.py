@@ -80,7 +80,7 @@ def test_build_once_forgets_the_first_used():
 def test_ten_thousand_shapes_in_tree():
     """Every shape is another plan of one kernel, and the last used plans are kept."""
     kernel_type, noted = noting()
-    kernel_type.forward = lambda self, x, weight, bias: noted.launched.append(0) or x.clone()
+    kernel_type.forward = lambda self, x, weight, bias: noted.launched.append(0) or torch.empty_like(x)
     op = op_with(a=kernel_type)
     first = torch.zeros(1, 8)
     for rows in range(1, SHAPES):
@@ -127,7 +127,7 @@ class TargetKernel:
 
     def __call__(self, input, weight, bias):
         assert input.shape[0] == self.rows
-        return input.clone()
+        return torch.empty_like(input)
 
     def request_tune(self):
         self.tuned = True
