@@ -80,7 +80,9 @@ def test_build_once_forgets_the_first_used():
 def test_ten_thousand_shapes_in_tree():
     """Every shape is another plan of one kernel, and the last used plans are kept."""
     kernel_type, noted = noting()
-    kernel_type.forward = lambda self, x, weight, bias: noted.launched.append(0) or torch.empty_like(x)
+    kernel_type.forward = lambda self, x, weight, bias: (
+        noted.launched.append(0) or torch.empty_like(x)
+    )
     op = op_with(a=kernel_type)
     first = torch.zeros(1, 8)
     for rows in range(1, SHAPES):
