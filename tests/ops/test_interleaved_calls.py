@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import threading
 
@@ -16,6 +17,7 @@ from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tileops.errors import ForwardOnlyError, TileopsError
+from tileops.ops.catalogue import in_tree_ops
 
 WIDTHS = [*[4] * 6, *[10] * 6, 9, 1, 3, 5, 13]
 
@@ -274,3 +276,13 @@ def test_forgetting_amid_calls():
     finally:
         over.set()
         thread.join()
+
+
+@pytest.mark.parametrize("name", sorted(in_tree_ops()))
+def test_every_op_asks_what_the_guards_overlook(name):
+    """An op that runs a recognised call at once asks for modes and levels in the same condition."""
+    source = " ".join(inspect.getsource(in_tree_ops()[name].__call__).split())
+    assert source.count("recognise(") == source.count(ASKED)
+
+
+ASKED = "and not modes() and forward_ad._current_level < 0"
