@@ -155,10 +155,14 @@ def test_show(cli, traced):
     result = cli("trace", "show", str(traced / "t.jsonl"))
     assert result.code == 0
     lines = [" ".join(line.split()[1:]) for line in result.out.splitlines()]
-    assert (
-        "6 LayerNormFwdOp.layer_norm acme_layer_norm_short_rows "
-        "n 128, eps 1e-05, dtype float32 cpu 0.000 s slow.py:8"
-    ) in lines
+    assert any(
+        line.startswith(
+            "6 LayerNormFwdOp.layer_norm acme_layer_norm_short_rows "
+            "n 128, eps 1e-05, dtype float32 cpu 0."
+        )
+        and line.endswith(" s slow.py:8")
+        for line in lines
+    )
     assert any(line.startswith("1 LayerNormFwdOp target acme") for line in lines)
 
 

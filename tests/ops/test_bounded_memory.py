@@ -3,10 +3,11 @@
 import gc
 import threading
 import weakref
+from pathlib import Path
 
 import pytest
 import torch
-from blend_family import BlendFwdOp
+from blend_family import StirFwdOp
 from noting import noting, op_with, spec
 
 from tileops.backend import Registry
@@ -79,7 +80,9 @@ def test_build_once_forgets_the_first_used():
 def test_ten_thousand_shapes_in_tree():
     """Every shape is another plan of one kernel, and the last used plans are kept."""
     kernel_type, noted = noting()
-    kernel_type.forward = lambda self, x, weight, bias: noted.launched.append(0) or x.clone()
+    kernel_type.forward = lambda self, x, weight, bias: (
+        noted.launched.append(0) or torch.empty_like(x)
+    )
     op = op_with(a=kernel_type)
     first = torch.zeros(1, 8)
     for rows in range(1, SHAPES):
@@ -126,7 +129,7 @@ class TargetKernel:
 
     def __call__(self, input, weight, bias):
         assert input.shape[0] == self.rows
-        return input.clone()
+        return torch.empty_like(input)
 
     def request_tune(self):
         self.tuned = True
@@ -195,7 +198,7 @@ def calls_of_every_kind(op):
 def test_a_dropped_op_goes_at_once(no_collector, target, watched):
     """No cycle holds an op or its kernels, whatever it was called with, watched or not."""
     end = subscribe(lambda specialisation: None) if watched else lambda: None
-    op = BlendFwdOp(target=target)
+    op = StirFwdOp(target=target)
     calls_of_every_kind(op)
     kernels = [weakref.ref(built.kernel) for built in op.iter_kernels()]
     gone = weakref.ref(op)
@@ -208,7 +211,7 @@ def test_a_dropped_op_goes_at_once(no_collector, target, watched):
 
 def test_a_dropped_op_goes_after_errors(no_collector):
     """An error that was handled holds nothing either."""
-    op = BlendFwdOp()
+    op = StirFwdOp()
     for bad in (torch.ones(2, 5), torch.ones(2, 13), torch.ones(2, 4, requires_grad=True), 3):
         for _ in range(3):
             with pytest.raises(Exception):  # noqa: B017
@@ -216,3 +219,14 @@ def test_a_dropped_op_goes_after_errors(no_collector):
     gone = weakref.ref(op)
     del op
     assert gone() is None
+
+
+def test_the_page_states_the_bounds():
+    """The table of what is kept has the numbers of the code."""
+    page = Path(__file__).parents[2].joinpath("docs", "performance.md").read_text("utf-8")
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")]
+    stated = {what.strip(): bound for what, bound in rows}
+    assert f"{_plans.PLANS:,} used last" in stated["plans"]
+    assert f"{_plans.FORMS:,} used last" in stated["forms, for the second way"]
+    assert f"{_entries.CALLS:,} used last" in stated["kernels by call spec"]
+    assert f"{_serving.KERNELS:,} used last" in stated["a target's kernels"]

@@ -62,7 +62,8 @@ def test_a_program_that_does_not_compile(body, cause, says):
         with pytest.raises(KernelCompileError, match="does not compile for cpu") as caught:
             op.kernel_for("layer_norm", spec(n=16))
         error = caught.value
-        assert (error.op, error.key, error.implementation) == ("NotingFwdOp", "rows", "NotingKernel")
+        assert (error.op, error.key) == ("NotingFwdOp", "rows")
+        assert error.implementation == "NotingKernel"
         assert (error.device, error.identity) == (torch.device("cpu"), "16")
         assert isinstance(error.__cause__, cause)
         assert says in str(error.__cause__)

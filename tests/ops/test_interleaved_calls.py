@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import threading
 
 import pytest
 import torch
-from blend_family import BlendFwdOp
+from blend_family import StirFwdOp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from noting import in_threads
@@ -16,6 +17,7 @@ from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tileops.errors import ForwardOnlyError, TileopsError
+from tileops.ops.catalogue import in_tree_ops
 
 WIDTHS = [*[4] * 6, *[10] * 6, 9, 1, 3, 5, 13]
 
@@ -204,7 +206,7 @@ def test_a_call_does_what_it_does_on_a_fresh_op(target, rng, sums):
     """Results, what is written, and errors, over random calls and changes between them."""
 
     def fresh():
-        return BlendFwdOp(0.5, sums, target=target)
+        return StirFwdOp(0.5, sums, target=target)
 
     run(rng, fresh(), fresh, 40)
 
@@ -222,13 +224,13 @@ X = torch.ones(2, 4)
 def test_a_recognised_call_is_still_traced():
     """A tracer's mode is on without a trace of it on the tensors."""
     with torch.no_grad():
-        graph = make_fx(warmed(BlendFwdOp(), X), tracing_mode="real")(X)
-    assert "tileops.BlendFwdOp" in graph.code
+        graph = make_fx(warmed(StirFwdOp(), X), tracing_mode="real")(X)
+    assert "tileops.StirFwdOp" in graph.code
 
 
 def test_a_recognised_call_drops_no_tangent():
     """A level of forward-mode differentiation is not seen on a tensor either."""
-    op = warmed(BlendFwdOp(), X)
+    op = warmed(StirFwdOp(), X)
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(X, torch.ones_like(X))
         with pytest.raises((TileopsError, NotImplementedError)):
@@ -237,7 +239,7 @@ def test_a_recognised_call_drops_no_tangent():
 
 def test_a_recognised_call_asks_for_gradients_anew():
     """A parameter is fine where no gradient is wanted, again and again, and not where one is."""
-    op, weight = BlendFwdOp(), torch.nn.Parameter(torch.ones(4))
+    op, weight = StirFwdOp(), torch.nn.Parameter(torch.ones(4))
     with torch.no_grad():
         warmed(op, X, weight)
     with pytest.raises(ForwardOnlyError):
@@ -246,12 +248,12 @@ def test_a_recognised_call_asks_for_gradients_anew():
 
 def test_threads_get_what_one_gets():
     """Eight threads make random calls on one op."""
-    op = BlendFwdOp(0.5, True)
+    op = StirFwdOp(0.5, True)
     seeds = iter(range(8))
 
     def act():
         # Tensors belong to a thread; the op is everybody's.
-        run(random.Random(next(seeds)), op, lambda: BlendFwdOp(0.5, True), 60)
+        run(random.Random(next(seeds)), op, lambda: StirFwdOp(0.5, True), 60)
 
     done, errors = in_threads(8, act)
     assert errors == []
@@ -260,7 +262,7 @@ def test_threads_get_what_one_gets():
 
 def test_forgetting_amid_calls():
     """Threads call while another one lets the op forget its plans, and tunes it."""
-    op, over = BlendFwdOp(0.5), threading.Event()
+    op, over = StirFwdOp(0.5), threading.Event()
 
     def forget():
         while not over.wait(0.001):
@@ -270,7 +272,17 @@ def test_forgetting_amid_calls():
     thread = threading.Thread(target=forget)
     thread.start()
     try:
-        run(random.Random(3), op, lambda: BlendFwdOp(0.5), 150)
+        run(random.Random(3), op, lambda: StirFwdOp(0.5), 150)
     finally:
         over.set()
         thread.join()
+
+
+@pytest.mark.parametrize("name", sorted(in_tree_ops()))
+def test_every_op_asks_what_the_guards_overlook(name):
+    """An op that runs a recognised call at once asks for modes and levels in the same condition."""
+    source = " ".join(inspect.getsource(in_tree_ops()[name].__call__).split())
+    assert source.count("recognise(") == source.count(ASKED)
+
+
+ASKED = "and not modes() and forward_ad._current_level < 0"

@@ -99,7 +99,7 @@ def _detect(registry: Registry, op: str, device: torch.device) -> TargetChoice:
     for target, registration in sorted(registry.detectors.items()):
         try:
             claims = bool(registration.detect(device))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BackendError(
                 what=f"the detector of target {target!r} ({registration.claimant})",
                 problem=f"raised {error!r} for {device}",

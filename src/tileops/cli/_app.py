@@ -78,7 +78,7 @@ app = typer.Typer(
     help="Explain, compare, prove and lint which kernel an operator call selects.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    rich_markup_mode="rich" if sys.stdout is not None and sys.stdout.isatty() else None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -33,7 +33,7 @@ def ask(base: str, head: str, folder: str) -> InventoryDiff:
 
 def _read(source: str, folder: str) -> Mapping[str, FamilyRecord]:
     try:
-        if Path(source).is_dir():
+        if source and Path(source).is_dir():
             return read_folder(Path(source))
         return read_revision(source, folder, Path.cwd())
     except InventoryError as error:

@@ -119,7 +119,10 @@ def _run(**asked: Any) -> LintRun:
 
 def _names(stated: list[str] | None) -> tuple[str, ...]:
     """Split names that are given together, as in ``--select a,b``."""
-    return tuple(name for part in stated or () for name in part.replace(",", " ").split())
+    names = tuple(name for part in stated or () for name in part.replace(",", " ").split())
+    if stated and not names:
+        raise UsageFailure("an empty --select or --ignore names no rule", remedy="leave it out")
+    return names
 
 
 def _fixes(safe: bool, unsafe: bool) -> frozenset[Applicability]:

@@ -14,6 +14,7 @@ from tileops.errors._backend import (
 )
 from tileops.errors._build import (
     BuildIdentityError,
+    BuiltValueError,
     EntryShapeError,
     FactoryError,
     KernelCompileError,
@@ -107,6 +108,7 @@ __all__ = [
     "BackendError",
     "BufferShapeError",
     "BuildIdentityError",
+    "BuiltValueError",
     "CallSpecDeviceError",
     "CallSpecTypeError",
     "DefectiveRefusalError",

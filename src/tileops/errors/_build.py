@@ -71,6 +71,22 @@ class KernelCompileError(DispatchError, RuntimeError):
     )
 
 
+class BuiltValueError(DispatchError, TypeError):
+    """The factory that ``entry_for`` returned built something that is no kernel.
+
+    Cause:
+        The factory returns None, a class, or an object that is no ``Kernel``.
+
+    Remedy:
+        Return a factory that builds and returns the kernel, as ``lambda: cls(...)`` does.
+    """
+
+    template = (
+        "{op}: the factory that {implementation}.entry_for returned built {value}, which is no "
+        "kernel; return one that builds an instance of a Kernel subclass"
+    )
+
+
 class ProgramCompileError(TileopsError):
     """A compiler refuses a program's source.
 

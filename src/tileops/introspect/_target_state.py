@@ -58,7 +58,7 @@ def _claims(
         try:
             if detector.detect(device):
                 claims.append(str(device))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # A detector is foreign code: that it fails is what the report is about.
             return tuple(claims), f"its detector raised {error!r} for {device}"
     return tuple(claims), None

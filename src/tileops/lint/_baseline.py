@@ -85,8 +85,14 @@ class BaselineFile:
         return Baseline(frozenset(_known(document, self.shown)))
 
     def change(self, findings: Sequence[Finding]) -> dict[str, Change]:
-        """Return the change that makes the file hold exactly these findings."""
+        """Return the change that makes the file hold exactly these findings.
+
+        Raises:
+            BaselineError: Something else than a baseline stands there, and would be lost.
+        """
         assert self.place is not None
+        if self.place.exists():
+            self.read()
         return {str(self.place): Change(None, _text(findings).encode("utf-8", "replace"))}
 
 

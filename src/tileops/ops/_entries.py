@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from tileops.call_spec import CallSpec
-from tileops.errors import BuildIdentityError, EntryShapeError, FactoryError
+from tileops.errors import BuildIdentityError, BuiltValueError, EntryShapeError, FactoryError
 from tileops.kernels.kernel import Kernel
 from tileops.ops._bounded import Bounded
 from tileops.ops._build_errors import naming
@@ -71,11 +71,12 @@ class EntryCache:
             EntryShapeError: ``entry_for`` returned no pair.
             BuildIdentityError: Its build identity cannot be hashed.
             FactoryError: Its factory cannot be called.
+            BuiltValueError: Its factory built no kernel.
         """
         identity, factory = _checked_entry(op, kernel_type, call)
         place = (interface, kernel_type, identity, call.device)
         with naming(op, key, kernel_type, call.device, identity):
-            kernel = self._built.get(place, call.device, factory)
+            kernel = self._built.get(place, call.device, _checked_factory(op, kernel_type, factory))
         self._by_call[interface, call] = kernel
         return kernel
 
@@ -86,6 +87,20 @@ class EntryCache:
     def __iter__(self) -> Iterator[BuiltKernel]:
         for (interface, _, identity, device), kernel in self._built.items():
             yield BuiltKernel(interface, identity, device, kernel)
+
+
+def _checked_factory(
+    op: str, kernel_type: type[Kernel], factory: Callable[[], Kernel]
+) -> Callable[[], Kernel]:
+    def build() -> Kernel:
+        kernel: object = factory()
+        if not isinstance(kernel, Kernel):
+            raise BuiltValueError(
+                op=op, implementation=kernel_type.__qualname__, value=repr(kernel)
+            )
+        return kernel
+
+    return build
 
 
 def _checked_entry(

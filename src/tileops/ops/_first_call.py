@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tileops.errors import ForwardOnlyError, MissingSignatureError
+from tileops.errors import ForwardOnlyError, MissingSignatureError, NotATensorError
 from tileops.ops._memory import check_memory
 from tileops.ops._observed import serve_observed
 from tileops.ops._plan import Preparation, Run, empty_run, returned, with_outputs
@@ -43,6 +43,12 @@ def first_call(
     """
     if op.checks is None:
         raise MissingSignatureError(op=type(op).__name__)
+    for name, one in zip(op.input_names, inputs, strict=False):
+        if isinstance(one, TensorSpec):
+            # The checks accept descriptions, since a call can be explained from them.
+            raise NotATensorError(
+                op=type(op).__name__, tensor=name, requirement="be a tensor", given="a TensorSpec"
+            )
     call = op.checks.check(inputs, buffers, execution)
     check_memory(type(op).__name__, call, inputs, buffers)
     if call.empty:

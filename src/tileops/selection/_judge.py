@@ -45,7 +45,7 @@ def judge(candidate: Candidate, call: Call) -> Verdict | None:
     except DeviceFactsError:
         # The refusal read a fact of the device, and the device's reader failed.
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Verdict(
             candidate, Stage.RAISED, f"refusal raised {type(error).__name__}: {error}", error=error
         )

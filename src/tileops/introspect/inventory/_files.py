@@ -81,6 +81,8 @@ def read_revision(revision: str, folder: str, repository: Path) -> Mapping[str, 
     Raises:
         InventoryError: git does not know the revision, or a file holds no inventory.
     """
+    if not revision or revision.startswith("-"):
+        raise InventoryError(repr(revision), "this names no revision and no folder")
     listed = _git(repository, "ls-tree", "--name-only", f"{revision}:{folder}").decode()
     names = [name for name in sorted(listed.splitlines()) if name.endswith(".json")]
     return _families(
