@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tileops.device import DeviceFacts
-from tileops.kernels.compile import lower, nvcc
+from tileops.kernels.compile import OWN_BARRIERS, lower, nvcc
 from tileops.kernels.norm.programs.build import layout_on
 from tileops.kernels.norm.programs.row_layout import RowTensors, row_layout
 
@@ -78,7 +78,9 @@ def lowered(name, n, dtype, arch):
     facts = DeviceFacts(arch=arch, sm_count=100, smem_budget=BUDGET[arch])
     assert PROGRAMS[name] == module.TENSORS
     layout = layout_on(facts, n, dtype, module.TENSORS)
-    return lower(module.program(n, 1e-5, str(dtype).removeprefix("torch."), layout), arch)
+    return lower(
+        module.program(n, 1e-5, str(dtype).removeprefix("torch."), layout), arch, OWN_BARRIERS
+    )
 
 
 @needs_nvcc

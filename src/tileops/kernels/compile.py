@@ -11,18 +11,21 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tileops.errors import MissingCompilerError, ProgramCompileError
 
-__all__ = ["Lowered", "bare_function", "lower", "nvcc"]
+__all__ = ["OWN_BARRIERS", "Lowered", "bare_function", "lower", "nvcc"]
 
-# Programs place their own barriers. TileLang's would add one for every reuse of shared memory it
-# cannot tell apart, and its bounds checks cost registers where programs guard their accesses.
-_PASSES = {"tl.disable_thread_storage_sync": True, "tl.disable_safe_memory_legalize": True}
+# For programs that place their own barriers: TileLang's would add one for every reuse of shared
+# memory it cannot tell apart, and its bounds checks cost registers where accesses are guarded.
+OWN_BARRIERS = MappingProxyType(
+    {"tl.disable_thread_storage_sync": True, "tl.disable_safe_memory_legalize": True}
+)
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,18 @@ class Lowered:
     shared: int
 
 
-def bare_function(program: Any, arch: int) -> Callable[..., None]:
+def bare_function(
+    program: Any, arch: int, passes: Mapping[str, Any] = MappingProxyType({})
+) -> Callable[..., None]:
     """Compile *program* for *arch* and return the function that launches it.
 
     The function takes the program's arguments and launches on the current stream of its first
     tensor's device. It skips TileLang's wrappers, which cost more than a launch.
+
+    Args:
+        program: A TileLang function named ``main``.
+        arch: The architecture, as 90.
+        passes: Options of TileLang's passes, by their names.
     """
     # TileLang announces every compilation on stderr unless told otherwise.
     os.environ.setdefault("TILELANG_PRINT_ON_COMPILATION", "0")
@@ -56,7 +66,7 @@ def bare_function(program: Any, arch: int) -> Callable[..., None]:
 
     # Two ops that ask for one program get one; TileLang warns of that as if it were a mistake.
     logging.getLogger("tilelang.cache.kernel_cache").setLevel(logging.ERROR)
-    kernel = tilelang.compile(program, target=_target(arch), pass_configs=_PASSES)
+    kernel = tilelang.compile(program, target=_target(arch), pass_configs=dict(passes))
     executable = kernel.adapter._get_executable()
     # An executable that was just built must be linked; one from TileLang's cache is a module.
     module = executable.jit() if callable(getattr(type(executable), "jit", None)) else executable
@@ -64,8 +74,13 @@ def bare_function(program: Any, arch: int) -> Callable[..., None]:
     return launch
 
 
-def lower(program: Any, arch: int) -> Lowered:
+def lower(program: Any, arch: int, passes: Mapping[str, Any] = MappingProxyType({})) -> Lowered:
     """Compile *program* for *arch* with nvcc; no device is needed.
+
+    Args:
+        program: A TileLang function named ``main``.
+        arch: The architecture, as 90.
+        passes: Options of TileLang's passes, by their names.
 
     Raises:
         MissingCompilerError: nvcc is not installed.
@@ -78,7 +93,7 @@ def lower(program: Any, arch: int) -> Lowered:
     from tilelang import tvm
 
     target = tvm.target.Target(_target(arch))
-    with tvm.transform.PassContext(opt_level=3, config=_PASSES), target:
+    with tvm.transform.PassContext(opt_level=3, config=dict(passes)), target:
         artifact = tilelang.lower(program, target=target, enable_device_compile=False)
     (kernel,) = artifact.device_mod.functions.values()
     shared = int(kernel.attrs.get("dyn_shared_memory_buf", 0))

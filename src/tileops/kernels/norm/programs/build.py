@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tileops.device import DeviceFacts
-from tileops.kernels.compile import bare_function
+from tileops.kernels.compile import OWN_BARRIERS, bare_function
 from tileops.kernels.norm.programs.row_layout import RowLayout, RowTensors, row_layout
 
 if TYPE_CHECKING:
@@ -28,4 +28,5 @@ def build_rows(
 ) -> Callable[..., None]:
     """Compile ``program(n, eps, name of dtype, layout)`` for a device of these facts."""
     name = str(dtype).removeprefix("torch.")
-    return bare_function(program(n, eps, name, layout_on(facts, n, dtype, tensors)), facts.arch)
+    rows = program(n, eps, name, layout_on(facts, n, dtype, tensors))
+    return bare_function(rows, facts.arch, OWN_BARRIERS)
