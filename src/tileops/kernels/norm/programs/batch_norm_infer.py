@@ -24,9 +24,10 @@ def build(
     """Compile for planes of *spatial* elements of a torch dtype.
 
     Returns:
-        ``launch(mean, var, x, weight, bias, y, samples)`` for any number of samples above zero.
-        *mean* and *var* are float32 tensors of an element for each channel; the others are
-        addresses, of weight and bias 0 where there is none. *x* and *y* are multiples of 16.
+        ``launch(anchor, x, mean, var, weight, bias, y, samples, channels)`` for any number of
+        samples above zero. All but *anchor* and the last two are addresses, of weight and bias 0
+        where there is none; *x* and *y* are multiples of 16. *anchor* is a float32 tensor of one
+        element, which says on which device and stream to launch.
     """
     name = str(dtype).removeprefix("torch.")
     whole = program(spatial, eps, name, layout, has_weight, has_bias)
@@ -43,17 +44,18 @@ def program(spatial, eps, dtype, layout, has_weight, has_bias):
     A = V if spatial % V else 1
     plane = spatial // V
     tiles = -(-plane // (threads * depth))
-    channels = T.dynamic("channels")
 
     @T.prim_func
     def main(
-        mean: T.Tensor((channels,), f32),
-        var: T.Tensor((channels,), f32),
+        anchor: T.Tensor((1,), f32),
         x: T.int64,
+        means: T.int64,
+        variances: T.int64,
         weight: T.int64,
         bias: T.int64,
         y: T.int64,
         samples: T.int32,
+        channels: T.int32,
     ):
         pitch = T.cast(channels, "int64") * spatial // V
         blocks = (
@@ -67,6 +69,8 @@ def program(spatial, eps, dtype, layout, has_weight, has_bias):
             total = T.cast(samples, "int64") * pitch
             source = T.make_tensor_from_addr(x, (total, V), dtype)
             result = T.make_tensor_from_addr(y, (total, V), dtype)
+            mean = T.make_tensor_from_addr(means, (channels,), f32)
+            var = T.make_tensor_from_addr(variances, (channels,), f32)
             scales = T.make_tensor_from_addr(weight, (channels,), dtype)
             shifts = T.make_tensor_from_addr(bias, (channels,), dtype)
             packed = T.alloc_local((depth, V), dtype)

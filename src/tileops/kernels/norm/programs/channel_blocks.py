@@ -198,7 +198,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
 
     @T.macro
     def sweep(s, visit, first):
-        """Call ``visit(s, k, u)`` for every item of the thread; *first*: its data may be on the way."""
+        """Call ``visit(s, k, u)`` for every item; where *first*, the data may be on its way."""
         if staged:
             if first and not singly:
                 arrive(0)

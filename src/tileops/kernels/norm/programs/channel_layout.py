@@ -17,15 +17,23 @@ from dataclasses import dataclass
 from tileops.device import DeviceFacts
 
 __all__ = [
+    "ACCESS",
+    "BESIDE",
+    "LARGEST_CLUSTER",
+    "LEAST_SPLIT",
     "LONGEST_COLUMN",
+    "MOST_SPLIT_CHANNELS",
+    "PARTS",
     "SHORTEST_PLANE",
+    "SLICE",
     "ChannelLayout",
     "Planes",
     "chunk",
-    "cluster_blocks",
+    "in_cluster",
     "on_chip",
     "parts",
     "passing",
+    "side_by_side",
 ]
 
 SHORTEST_PLANE = 128
@@ -34,15 +42,31 @@ SHORTEST_PLANE = 128
 LONGEST_COLUMN = 320
 """Elements of a plane that is walked by columns at most: a row of eight fits a block's threads."""
 
-# Bytes of one access, and of shared memory that statistics take beside the data at most.
-_ACCESS = 16
-_BESIDE = 24 << 10
+ACCESS = 16
+"""Bytes of the widest access."""
 
-# What a block stages of a channel that a cluster holds, unless sixteen blocks are too few: at this
-# size the row norms reached 0.85 of a copy, at half of it 0.84 and at twice 0.67.
-_SLICE = 64 << 10
-_LARGEST_CLUSTER = 16
+BESIDE = 24 << 10
+"""Bytes of a block's shared memory that statistics and the last turn take beside the data."""
+
+# At this size the row norms reached 0.85 of a copy, at half of it 0.84 and at twice 0.67.
+SLICE = 64 << 10
+"""Bytes that a block of a cluster stages of a channel, unless sixteen blocks are too few."""
+
+LARGEST_CLUSTER = 16
+"""Blocks of a cluster at most."""
 _FIRST_CLUSTER_ARCH = 90
+
+LEAST_SPLIT = 16384
+"""Elements of a channel from which on parts of it are worth a second launch."""
+
+MOST_SPLIT_CHANNELS = 512
+"""Channels up to which a block each would leave multiprocessors without work."""
+
+PARTS = 128
+"""Parts of a channel at most: what the lanes of a warp merge in four turns."""
+
+# What they take where planes are walked: a triple for every warp and every block of a cluster.
+_PLANE_BESIDE = 4 << 10
 
 # Threads of a block by the accesses it stages, as for row norms.
 _FEW, _SEVERAL = 700, 1100
@@ -59,7 +83,7 @@ _STAGED_EARLY = 48 << 10
 
 # Accesses of a thread in flight where nothing is staged, and accesses of one part of a channel.
 _IN_FLIGHT = 4
-_PART_ACCESSES = 2048
+_PARTACCESSES = 2048
 
 # Blocks for every multiprocessor that parts of channels should make.
 _BLOCKS_EACH = 8
@@ -78,6 +102,7 @@ class Planes:
         channels: Channels.
         spatial: Elements of a plane.
         itemsize: Bytes of an element.
+        by_columns: Whether they are walked by columns.
         streams: Tensors of this shape that are read for the result.
     """
 
@@ -85,19 +110,14 @@ class Planes:
     channels: int
     spatial: int
     itemsize: int
+    by_columns: bool
     streams: int = 1
-
-    @property
-    def by_columns(self) -> bool:
-        """Whether planes are walked side by side: each alone wastes accesses."""
-        size = self.spatial * self.itemsize
-        return self.spatial <= LONGEST_COLUMN and (size % _ACCESS > 0 or size < SHORTEST_PLANE)
 
     @property
     def vector(self) -> int:
         """Elements of the widest access that divides a plane, or a sample walked by columns."""
         whole = self.channels * self.spatial if self.by_columns else self.spatial
-        return math.gcd(whole, _ACCESS // self.itemsize)
+        return math.gcd(whole, ACCESS // self.itemsize)
 
     @property
     def group(self) -> int:
@@ -156,6 +176,12 @@ class ChannelLayout:
         return self.per * (self.rows * self.lanes if self.lanes else self.threads)
 
 
+def side_by_side(spatial: int, itemsize: int) -> bool:
+    """Whether planes should be walked by columns: each alone wastes accesses."""
+    size = spatial * itemsize
+    return spatial <= LONGEST_COLUMN and (size % ACCESS > 0 or size < SHORTEST_PLANE)
+
+
 def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayout | None:
     """Lay out channels that are read once and wait on the chip; None where they do not fit.
 
@@ -165,17 +191,20 @@ def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayo
         cluster: Blocks that share a group.
     """
     access = planes.vector * planes.itemsize * planes.streams
-    room = _budget(facts) // access
     items = chunk(planes.items, cluster, planes.by_columns)
     if not planes.by_columns:
+        room = ((facts.smem_budget or 0) - _PLANE_BESIDE) // access
         threads = _plane_threads(items)
+        # Rounding the accesses to whole turns must not cost the room that they need.
+        while threads > 128 and -(-items // threads) * threads > room:
+            threads //= 2
         per = _per(items, threads, room // threads)
         if per is None:
             return None
         return _layout(planes, facts, planes.group, threads, 1, cluster, per)
+    room = ((facts.smem_budget or 0) - BESIDE) // access
     group, lanes = _columns(planes, items, room, _sms(facts))
     rows = max(1, min(_COLUMN_THREADS // lanes, items))
-    # Rounding the samples to whole turns must not cost the room that they need.
     while rows > 1 and -(-items // rows) * rows * lanes > room:
         rows -= 1
     per = _per(items, rows, room // (rows * lanes))
@@ -196,7 +225,7 @@ def passing(planes: Planes, facts: DeviceFacts) -> ChannelLayout:
 
 
 def parts(planes: Planes, layout: ChannelLayout, facts: DeviceFacts, most: int) -> int:
-    """How many blocks share a group that no block stages: enough to fill the device, at most *most*.
+    """How many blocks share a group that none stages: enough to fill the device, at most *most*.
 
     Args:
         planes: The channels, with as many samples as the call has.
@@ -207,22 +236,22 @@ def parts(planes: Planes, layout: ChannelLayout, facts: DeviceFacts, most: int) 
     groups = -(-planes.channels // layout.group)
     wanted = -(-_sms(facts) * _BLOCKS_EACH // groups)
     accesses = planes.items * max(layout.lanes, 1)
-    return max(1, min(wanted, -(-accesses // _PART_ACCESSES), most, planes.items))
+    return max(1, min(wanted, -(-accesses // _PARTACCESSES), most, planes.items))
 
 
-def cluster_blocks(planes: Planes, facts: DeviceFacts) -> int:
-    """How many blocks should share a channel: each stages a slice of it.
+def in_cluster(planes: Planes, facts: DeviceFacts) -> ChannelLayout | None:
+    """Lay out channels that clusters hold, each block a slice; None where they do not fit.
 
     Where channels are few, more blocks share each, to fill the device.
     """
-    if (facts.arch or 0) < _FIRST_CLUSTER_ARCH:
-        return 1
     size = planes.samples * planes.spatial * planes.itemsize * planes.streams * planes.group
-    by_size = -(-size // _SLICE)
+    by_size = -(-size // SLICE)
     groups = -(-planes.channels // planes.group)
-    by_count = min(_sms(facts) // groups, -(-size // (_SLICE // 4)))
-    wanted = 1 << max(0, max(by_size, by_count) - 1).bit_length()
-    return min(wanted, _LARGEST_CLUSTER)
+    by_count = min(_sms(facts) // groups, -(-size // (SLICE // 4)))
+    blocks = min(1 << max(0, max(by_size, by_count) - 1).bit_length(), LARGEST_CLUSTER)
+    while (layout := on_chip(planes, facts, blocks)) is None and blocks < LARGEST_CLUSTER:
+        blocks *= 2
+    return layout
 
 
 def chunk(items: int, parts: int, by_columns: bool) -> int:
@@ -291,10 +320,6 @@ def _per(items: int, step: int, most: int) -> int | None:
         return None
     quarter = max(1, 1 << max(0, exact.bit_length() - 3))
     return min(-(-exact // quarter) * quarter, most)
-
-
-def _budget(facts: DeviceFacts) -> int:
-    return (facts.smem_budget or 0) - _BESIDE
 
 
 def _sms(facts: DeviceFacts) -> int:

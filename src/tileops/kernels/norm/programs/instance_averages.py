@@ -14,9 +14,10 @@ def build(momentum: float, arch: int) -> Callable[..., None]:
     """Compile for any number of samples and channels.
 
     Returns:
-        ``launch(running_mean, running_var, means, variances, samples)``: the first two are float32
-        tensors of an element for each channel, written in place; the next two are addresses of
-        float32 (samples, channels).
+        ``launch(anchor, running_mean, running_var, means, variances, samples, channels)``. The
+        running statistics, which are written in place, and those of the instances, (samples,
+        channels), are addresses of float32 values. *anchor* is a float32 tensor of one element,
+        which says on which device and stream to launch.
     """
     return bare_function(program(momentum, arch), arch, OWN_BARRIERS)
 
@@ -26,19 +27,22 @@ def program(momentum, arch):
     import tilelang.language as T
 
     f32 = "float32"
-    channels = T.dynamic("channels")
 
     @T.prim_func
     def main(
-        running_mean: T.Tensor((channels,), f32),
-        running_var: T.Tensor((channels,), f32),
+        anchor: T.Tensor((1,), f32),
+        old_mean: T.int64,
+        old_var: T.int64,
         means: T.int64,
         variances: T.int64,
         samples: T.int32,
+        channels: T.int32,
     ):
         with T.Kernel(T.ceildiv(channels, _WARPS), threads=_THREADS) as block:
             if arch >= 90:
                 T.pdl_sync()
+            running_mean = T.make_tensor_from_addr(old_mean, (channels,), f32)
+            running_var = T.make_tensor_from_addr(old_var, (channels,), f32)
             total = (T.cast(samples, "int64") * channels,)
             mean = T.make_tensor_from_addr(means, total, f32)
             var = T.make_tensor_from_addr(variances, total, f32)
