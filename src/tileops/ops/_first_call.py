@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tileops.errors import ForwardOnlyError, MissingSignatureError, NotATensorError
+from tileops.errors import MissingSignatureError, NotATensorError
+from tileops.ops._in_tree import in_tree
 from tileops.ops._memory import check_memory
 from tileops.ops._observed import serve_observed
 from tileops.ops._plan import Preparation, Run, empty_run, returned, with_outputs
@@ -37,7 +38,7 @@ def first_call(
         SignatureError: The call does not fit the op's signature.
         BackendError: The target cannot be chosen, or its builder returned no kernel.
         SelectionError: No kernel is selected.
-        ForwardOnlyError: An input requires a gradient, which the in-tree kernels do not give.
+        ForwardOnlyError: An input requires a gradient that the op does not give.
         NoMemoryError: A tensor has no memory of its own that a kernel could read.
         ResultError: The kernel returned something that does not fit the signature.
     """
@@ -66,18 +67,10 @@ def first_call(
 
 def _serve(op: Op, call: BoundCall, target: str | None, inputs: Inputs) -> tuple[Run, str]:
     if target is None:
-        return _in_tree(op, inputs)
+        run, kernels = in_tree(op, inputs)
+        return run, ", ".join(type(one).__qualname__ for one in kernels)
     specs = tuple(None if one is None else _unstrided(one) for one in call.inputs.values())
     return op.serving.kernel(target, call.device, specs, op.params), f"target {target}"
-
-
-def _in_tree(op: Op, inputs: Inputs) -> tuple[Run, str]:
-    if torch.is_grad_enabled():
-        for name, one in zip(op.input_names, inputs, strict=False):
-            if one is not None and one.requires_grad:
-                raise ForwardOnlyError(op=type(op).__name__, tensor=name)
-    kernels = op.kernels_for(inputs)
-    return op.bind(kernels, *inputs), ", ".join(type(one).__qualname__ for one in kernels)
 
 
 def _unstrided(spec: TensorSpec) -> TensorSpec:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tileops.ops._in_tree import in_tree
 from tileops.ops._observers import observed
 from tileops.ops._plan import Preparation, Run, returned, with_outputs
 from tileops.ops._signature import BoundCall, Sizes, check_results, plain_results
@@ -72,8 +73,8 @@ class Form:
         shapes = self.sizes.outputs_for(tuple(chain.from_iterable(given)))
         if shapes is None:
             return None
-        kernels = op.kernels_for(inputs)
-        run = self.preparation.on(op.bind(kernels, *inputs))
+        bound, kernels = in_tree(op, inputs)
+        run = self.preparation.on(bound)
         results = run(*inputs, **buffers, **execution)
         outputs = plain_results(self.call, shapes, results, inputs)
         if outputs is None:

@@ -21,6 +21,7 @@ from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.manifest import OpEntry, Signature
 from tileops.ops._entries import BuiltKernel, EntryCache
+from tileops.ops._gradient import Gradient
 from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, show_as_node
 from tileops.ops._observers import join, tell
 from tileops.ops._plan import Plan, Run
@@ -123,6 +124,16 @@ class Op:
         """Return the function that runs calls like this one, given the kernels it requested."""
         (kernel,) = kernels
         return kernel.bind(*inputs)
+
+    @classmethod
+    def gradient(cls, params: Mapping[str, Any], target: str | None = None) -> Gradient | None:
+        """Return the gradients of an op with these parameters; None for one that is forward only.
+
+        Args:
+            params: The parameters.
+            target: The target that the backward pass runs on; see the constructor.
+        """
+        return None
 
     def checked_requests(self, *inputs: Any) -> tuple[Request, ...]:
         """Return the kernel requests of a call that passes the checks; nothing runs.

@@ -10,10 +10,12 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 
 from tileops.errors import GradientThroughNodeError, MappedCallError
 from tileops.manifest import Signature
+from tileops.ops._gradient import Gradient, recorded
 from tileops.ops._graph._branch import Branch, branch_of
 from tileops.ops._graph._instances import checks_of, instance
 from tileops.ops._plan import returned
@@ -137,14 +139,28 @@ class _Bodies:
     def differentiate(self, keys: torch._C.DispatchKeySet, *arguments: Any) -> Any:
         """Let no call pass whose result would be cut off from its inputs; note what is written."""
         tensors = dict(zip(self._names, arguments, strict=False))
-        for name, one in tensors.items():
-            if one is not None and _differentiated(one):
+        wanted = [name for name, one in tensors.items() if one is not None and _differentiated(one)]
+        gradient = self._gradient(arguments[-2]) if wanted else None
+        for name in wanted:
+            if gradient is None or name not in gradient.inputs:
                 raise GradientThroughNodeError(op=self.kind.__name__, tensor=name)
         for name in (*self.branch.written, *self.branch.buffers):
             if not tensors[name].is_inference():
                 torch.autograd.graph.increment_version(tensors[name])
-        with torch._C._AutoDispatchBelowAutograd():
-            return self.overload.redispatch(keys & _BELOW_AUTOGRAD, *arguments)
+
+        def below(*arguments: Any) -> Any:
+            with torch._C._AutoDispatchBelowAutograd():
+                return self.overload.redispatch(keys & _BELOW_AUTOGRAD, *arguments)
+
+        if gradient is None:
+            return below(*arguments)
+        return recorded(gradient, self._names, below)(*arguments)
+
+    def _gradient(self, params: str) -> Gradient | None:
+        """Return the gradients of the op, where torch can run them here."""
+        if peek_interpreter_stack() is not None or forward_ad._current_level >= 0:
+            return None
+        return self.kind.gradient(checks_of(self.kind, params).params)
 
     def refuse_mapping(self, *arguments: Any) -> Any:
         """Say that vmap does not map over the op."""
