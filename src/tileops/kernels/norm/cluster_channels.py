@@ -19,17 +19,16 @@ _UNEVEN = 8 << 10
 
 
 class ClusterChannels(ChannelKernel):
-    """A channel is read once and waits in the shared memory of the blocks of a cluster."""
+    """A channel, or neighbouring ones, are read once and wait in the memory of several blocks."""
 
     supported_archs: list[int] = [90]
 
     @classmethod
     def refusal(cls, call: BatchNormCall) -> str | None:
         """Refuse channels that one block holds well, and those that no cluster holds."""
-        size = cls.streams * call.n * call.spatial * call.itemsize
+        size = cls.streams * call.n * call.spatial * call.itemsize * call.neighbours
         if size <= SLICE:
             return f"serves channels that take more than {SLICE} bytes, got {size}"
-        size = size * call.neighbours
         room = LARGEST_CLUSTER * (call.smem_budget - BESIDE - _UNEVEN)
         if size > room:
             return f"serves channels that take at most {room} bytes, got {size}"

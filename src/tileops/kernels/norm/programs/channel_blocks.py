@@ -17,6 +17,9 @@ __all__ = ["channel_blocks"]
 # Items of a thread whose copies are awaited one by one: `await_copies` counts to eight.
 _AWAITED_SINGLY = 8
 
+# Items of a thread up to which code for each is worth its size.
+_UNROLLED = 8
+
 
 def channel_blocks(T, spatial, dtype, layout, streams=1):
     """Return the building blocks of a program over channels of planes of *spatial* elements.
@@ -48,6 +51,10 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
 
     def grid(channels, parts=1):
         return T.cast(T.ceildiv(channels, group) * (blocks * parts), "int32")
+
+    def each():
+        """Walk the thread's staged items; ask `holds` of each."""
+        return T.unroll(per) if per <= _UNROLLED else T.unroll(per, unroll_factor=4)
 
     def place(block, samples, channels, inputs, outputs, parts=1):
         """Find the thread's channels and items, and set its variables up.
@@ -164,7 +171,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     def fetch(s):
         """Start every read of what is staged, item by item."""
         if staged:
-            for k in T.unroll(per):
+            for k in each():
                 if holds(s, k):
                     locate(s, k, False)
                     for stream in tuple(range(streams)):
@@ -202,7 +209,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         if staged:
             if first and not singly:
                 arrive(0)
-            for k in T.unroll(per):
+            for k in each():
                 if first and singly:
                     arrive(per - 1 - k)
                 if holds(s, k):

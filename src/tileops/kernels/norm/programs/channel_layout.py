@@ -75,8 +75,8 @@ _FEW, _SEVERAL = 700, 1100
 _COLUMN_THREADS = 256
 
 # Threads of a multiprocessor whose registers hold a program without spilling: 64 registers each,
-# and 96 where a thread keeps the statistics of every element of an access.
-_RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = 1024, 680
+# and 80 where a thread keeps the statistics of every element of an access.
+_RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = 1024, 768
 
 # Staged bytes of a block up to which the next kernel may start before this one ends.
 _STAGED_EARLY = 48 << 10
@@ -86,7 +86,7 @@ _IN_FLIGHT = 4
 _PARTACCESSES = 2048
 
 # Blocks for every multiprocessor that parts of channels should make.
-_BLOCKS_EACH = 8
+_BLOCKS_EACH = 16
 
 _SM_SHARED = {80: 164 << 10, 86: 100 << 10, 89: 100 << 10, 90: 228 << 10}
 _SM_THREADS = {80: 2048, 86: 1536, 89: 1536, 90: 2048}
