@@ -51,7 +51,8 @@ class _Recorded(torch.autograd.Function):
     def backward(ctx: Any, grad_output: torch.Tensor, *_: Any) -> Any:
         found = ctx.gradient.backward(grad_output, ctx.saved_tensors)
         gradients = dict(zip(ctx.gradient.inputs, found, strict=True))
-        given = [gradients.get(name) for name in ctx.names]
+        needed = zip(ctx.names, ctx.needs_input_grad[3:], strict=False)
+        given = [gradients.get(name) if wanted else None for name, wanted in needed]
         return (None, None, None, *given, *[None] * (ctx.count - len(given)))
 
 
