@@ -58,7 +58,9 @@ def summing(spatial, dtype, layout):
     ):
         with T.Kernel(B.grid(channels, parts), threads=layout.threads) as block:
             B.begin()
-            s = B.place(block, samples, channels, (dy, x), (), parts)
+            where = T.alloc_local((2,), "int32")
+            B.deal(where, block, parts)
+            s = B.place(where[0], samples, channels, (dy, x), (), (where[1], parts))
             S.place(s)
             P.place(s, mean, mean, mean, mean, mean)
             partials = T.make_tensor_from_addr(workspace, (channels, parts, 3), "float32")
@@ -103,8 +105,9 @@ def merging(spatial, dtype, layout, has_weight):
     ):
         with T.Kernel(B.grid(channels, parts), threads=layout.threads) as block:
             B.begin()
-            last = B.grid(channels, parts) - 1
-            s = B.place(last - block, samples, channels, (dy, x), (dx,), parts)
+            where = T.alloc_local((2,), "int32")
+            B.deal(where, B.grid(channels, parts) - 1 - block, parts)
+            s = B.place(where[0], samples, channels, (dy, x), (dx,), (where[1], parts))
             S.place(s)
             P.place(s, mean, rstd, weight, grad_weight, grad_bias)
             partials = T.make_tensor_from_addr(workspace, (channels, parts, 3), "float32")

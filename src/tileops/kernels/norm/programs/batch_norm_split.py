@@ -59,7 +59,9 @@ def summing(spatial, dtype, layout):
     ):
         with T.Kernel(B.grid(channels, parts), threads=layout.threads) as block:
             B.begin()
-            s = B.place(block, samples, channels, (x,), (), parts)
+            where = T.alloc_local((2,), "int32")
+            B.deal(where, block, parts)
+            s = B.place(where[0], samples, channels, (x,), (), (where[1], parts))
             S.place(s)
             partials = T.make_tensor_from_addr(workspace, (channels, parts, 3), "float32")
             S.moments(s)
@@ -103,7 +105,9 @@ def merging(spatial, eps, momentum, dtype, layout, factors):
     ):
         with T.Kernel(B.grid(channels, parts), threads=layout.threads) as block:
             B.begin()
-            s = B.place(B.grid(channels, parts) - 1 - block, samples, channels, (x,), (y,), parts)
+            where = T.alloc_local((2,), "int32")
+            B.deal(where, B.grid(channels, parts) - 1 - block, parts)
+            s = B.place(where[0], samples, channels, (x,), (y,), (where[1], parts))
             S.place(s)
             N.place(s, weight, bias, running_mean, running_var, mean, rstd, channels)
             partials = T.make_tensor_from_addr(workspace, (channels, parts, 3), "float32")

@@ -52,29 +52,38 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     def grid(channels, parts=1):
         return T.cast(T.ceildiv(channels, group) * (blocks * parts), "int32")
 
+    @T.macro
+    def deal(where, block, parts):
+        """Find a block's group and part; in variables, or every index would divide anew."""
+        where[0] = block // parts
+        where[1] = block % parts
+
     def each():
         """Walk the thread's staged items; ask `holds` of each."""
         return T.unroll(per) if per <= _UNROLLED else T.unroll(per, unroll_factor=4)
 
-    def place(block, samples, channels, inputs, outputs, parts=1):
+    def place(turn, samples, channels, inputs, outputs, part=None):
         """Find the thread's channels and items, and set its variables up.
 
-        *inputs* and *outputs* are addresses of tensors (*samples*, *channels*, *spatial*), and
-        *parts* the blocks that share a group without a cluster.
+        *turn* numbers the groups, or their blocks where a cluster shares each. *inputs* and
+        *outputs* are addresses of tensors (*samples*, *channels*, *spatial*). *part* is a number
+        and how many parts of a group there are, where blocks share it without a cluster.
         """
-        s = SimpleNamespace(samples=samples, channels=channels, parts=parts)
-        shared = blocks * parts
+        s = SimpleNamespace(samples=samples, channels=channels)
         s.thread = T.get_thread_binding()
         s.warp = s.thread // 32
-        s.turn = block // shared
-        s.part = T.block_rank_in_cluster() if blocks > 1 else block % parts
+        s.turn, s.part, shares = turn, 0, 1
+        if part is not None:
+            s.part, shares = part
+        elif blocks > 1:
+            s.turn, s.part, shares = turn // blocks, T.block_rank_in_cluster(), blocks
         s.pitch = T.cast(channels, "int64") * spatial // V
         s.first_channel = s.turn * group
         s.items = samples if lanes else samples * plane
-        share = T.ceildiv(s.items, shared)
-        s.chunk = share if lanes else T.ceildiv(share, 8) * 8
-        if isinstance(parts, int) and blocks == 1:
-            s.chunk = s.items
+        s.chunk = s.items
+        if part is not None or blocks > 1:
+            share = T.ceildiv(s.items, shares)
+            s.chunk = share if lanes else T.ceildiv(share, 8) * 8
         s.first = s.part * s.chunk
         s.limit = T.min(s.chunk, s.items - s.first)
         s.own = s.thread // lanes if lanes else s.thread

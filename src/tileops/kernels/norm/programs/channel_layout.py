@@ -74,9 +74,9 @@ _FEW, _SEVERAL = 700, 1100
 # Threads that walk columns side by side: each keeps the statistics of up to eight channels.
 _COLUMN_THREADS = 256
 
-# Threads of a multiprocessor whose registers hold a program without spilling: 64 registers each,
-# and 80 where a thread keeps the statistics of every element of an access.
-_RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = 1024, 768
+# Threads of a multiprocessor whose registers hold a program without spilling: 64 registers each;
+# 80, and 128 of two streams, where a thread keeps the statistics of every element of an access.
+_RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = 1024, {1: 768, 2: 512}
 
 # Staged bytes of a block up to which the next kernel may start before this one ends.
 _STAGED_EARLY = 48 << 10
@@ -291,7 +291,7 @@ def _layout(
     shared = staged * planes.vector * planes.itemsize * planes.streams
     beside = threads * planes.vector * 8 if planes.spatial % planes.vector else threads * 8
     apart = planes.by_columns and planes.spatial % planes.vector > 0
-    most = (_RESIDENT_COLUMN_THREADS if apart else _RESIDENT_THREADS) // threads
+    most = _RESIDENT_COLUMN_THREADS[planes.streams] if apart else _RESIDENT_THREADS
     by_shared = _SM_SHARED[arch] // (shared + beside + _BLOCK_RESERVE)
     return ChannelLayout(
         vector=planes.vector,
@@ -301,7 +301,7 @@ def _layout(
         rows=rows,
         cluster=cluster,
         per=per,
-        resident=max(1, min(most, by_shared, _SM_THREADS[arch] // threads, 16)),
+        resident=max(1, min(most // threads, by_shared, _SM_THREADS[arch] // threads, 16)),
         in_flight=_IN_FLIGHT if planes.streams == 1 else _IN_FLIGHT // 2,
         overlap=arch >= _FIRST_CLUSTER_ARCH and shared <= _STAGED_EARLY,
     )
