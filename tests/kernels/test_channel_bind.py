@@ -1,4 +1,4 @@
-"""What the channel kernels' bound functions launch: addresses, counts, copies of misaligned data."""
+"""What the channel kernels launch: addresses, counts, copies of misaligned data."""
 
 from __future__ import annotations
 
@@ -172,9 +172,7 @@ def test_absent_tensors_have_address_zero(kernel_type, arguments, expected):
     if kernel_type in (BatchNormFwdInferKernel, InstanceNormTrainKernel):
         needed |= {"running_mean", "running_var"}
     kernel, launches = launching(kernel_type, Factors(False, False, "returned"))
-    tensors = {
-        name: one if name in needed else None for name, one in given(*arguments).items()
-    }
+    tensors = {name: one if name in needed else None for name, one in given(*arguments).items()}
     results = kernel(*tensors.values())
     results = results if isinstance(results, tuple) else (results,)
     absent = [name for name, one in tensors.items() if one is None]

@@ -185,7 +185,9 @@ def test_the_program_compiles_for_every_architecture(name, arch):
 @needs_nvcc
 @pytest.mark.parametrize("arch", BUDGET)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-@pytest.mark.parametrize("spatial", [pytest.param(49, id="columns"), pytest.param(784, id="planes")])
+@pytest.mark.parametrize(
+    "spatial", [pytest.param(49, id="columns"), pytest.param(784, id="planes")]
+)
 @pytest.mark.parametrize(
     "name",
     ["train", "train-twice", "sum", "merge", "infer", "bwd", "bwd-sum", "bwd-merge", "averages"],

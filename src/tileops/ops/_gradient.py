@@ -47,7 +47,7 @@ class _Recorded(torch.autograd.Function):
         return results
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad_output: torch.Tensor, *_: Any) -> Any:
         found = ctx.gradient.backward(grad_output, ctx.saved_tensors)
         gradients = dict(zip(ctx.gradient.inputs, found, strict=True))

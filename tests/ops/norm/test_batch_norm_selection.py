@@ -211,9 +211,7 @@ def test_reasons(key, facts, reason):
     ("n", "spatial", "reason"),
     [
         pytest.param(32, 1024, "serves channels that take more than 65536 bytes, got 65536"),
-        pytest.param(
-            1, 1597448, "serves channels that take at most 3194880 bytes, got 3194896"
-        ),
+        pytest.param(1, 1597448, "serves channels that take at most 3194880 bytes, got 3194896"),
     ],
     ids=["short", "long"],
 )

@@ -6,8 +6,8 @@ The kernels check what the interfaces promise them; the expected values are torc
 import pytest
 import torch
 import torch.nn.functional as F
-from ops.norm.cpu_channels import CpuInstanceNormFwdOp
 
+from ops.norm.cpu_channels import CpuInstanceNormFwdOp
 from tileops.errors import ForwardOnlyError, SignatureError
 
 SHAPES = [

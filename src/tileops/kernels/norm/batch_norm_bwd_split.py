@@ -42,9 +42,7 @@ class BatchNormBwdSplitKernel(SplitChannels, BatchNormBwdKernel):
         has_weight, empty_like = self._has_weight, torch.empty_like
 
         @any_address
-        def run(
-            grad_output: Any, x: Any, mean: Any, rstd: Any, weight: Any, workspace: Any
-        ) -> Any:
+        def run(grad_output: Any, x: Any, mean: Any, rstd: Any, weight: Any, workspace: Any) -> Any:
             gradient, source, partials = grad_output.data_ptr(), x.data_ptr(), workspace.data_ptr()
             if (gradient | source) & MISALIGNED:
                 grad_output, x = aligned(grad_output), aligned(x)
@@ -52,9 +50,7 @@ class BatchNormBwdSplitKernel(SplitChannels, BatchNormBwdKernel):
             centre = mean.data_ptr()
             grad_input, grad_weight = empty_like(x), x.new_empty(channels)
             grad_bias = empty_like(grad_weight)
-            self._sum_up(
-                self._anchor, gradient, source, centre, partials, samples, channels, parts
-            )
+            self._sum_up(self._anchor, gradient, source, centre, partials, samples, channels, parts)
             self._launch(
                 self._anchor,
                 gradient,

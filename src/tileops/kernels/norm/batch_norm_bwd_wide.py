@@ -1,4 +1,4 @@
-"""BatchNormBwdWideKernel: the gradients of batch normalization of neighbouring channels on the chip."""
+"""BatchNormBwdWideKernel: gradients of batch normalization, neighbouring channels on the chip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BatchNormFwdTrainWideKernel: training batch normalization of neighbouring channels on the chip."""
+"""BatchNormFwdTrainWideKernel: batch normalization of neighbouring channels on the chip."""
 
 from __future__ import annotations
 

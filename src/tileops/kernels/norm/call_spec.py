@@ -273,9 +273,8 @@ class BatchNormTrainFwdInterface(KernelInterface):
         """Normalize every channel of *x* by its own mean and biased variance.
 
         Every tensor is contiguous on ``call.device``; the data of *x* starts at a multiple of
-        16 bytes. Statistics are float32, eps is added to the variance, and equal calls give equal
-        bits. A channel that holds NaN or an infinity becomes NaN. Where a channel has one
-        element, the unbiased variance is undefined.
+        16 bytes. Statistics are float32, and equal calls give equal bits. A channel that holds NaN
+        or an infinity becomes NaN; of one element, the unbiased variance is undefined.
 
         Args:
             x: Shape ``(n, c, *spatial dims)`` in ``call.dtype``, not empty.
@@ -309,8 +308,8 @@ class BatchNormInferFwdInterface(KernelInterface):
     ) -> torch.Tensor:
         """Normalize every channel of *x* by the statistics given; nothing is written in place.
 
-        Tensors, their places and what None means are as for `BatchNormTrainFwdInterface`, the
-        running statistics always given and only read.
+        *x*, *weight* and *bias* are as for `BatchNormTrainFwdInterface`, and so are *running_mean*
+        and *running_var*, but always given and only read.
 
         Returns:
             A new output shaped like *x*, in ``call.dtype``.
@@ -350,7 +349,7 @@ class BatchNormBwdInterface(KernelInterface):
             workspace: As in the forward pass.
 
         Returns:
-            New gradients in ``call.dtype``: of *x*, of the scale ``(c,)`` and of the shift ``(c,)``.
+            New gradients in ``call.dtype``: of *x*, of the scale and of the shift, ``(c,)`` each.
         """
 
 
@@ -365,7 +364,7 @@ class InstanceNormFwdInterface(KernelInterface):
     ) -> torch.Tensor:
         """Normalize every plane of *x* by its mean and biased variance; nothing is written.
 
-        Tensors, their places and what None means are as for `BatchNormTrainFwdInterface`.
+        *x*, *weight* and *bias* are as for `BatchNormTrainFwdInterface`.
 
         Returns:
             A new output shaped like *x*, in ``call.dtype``.
@@ -388,8 +387,8 @@ class InstanceNormTrainFwdInterface(KernelInterface):
     ) -> torch.Tensor:
         """Normalize every plane of *x* by its mean and biased variance.
 
-        Tensors, their places and what None means are as for `BatchNormTrainFwdInterface`; the
-        running statistics, always given, are moved by ``call.momentum`` in place towards the
+        *x*, *weight* and *bias* are as for `BatchNormTrainFwdInterface`. *running_mean* and
+        *running_var*, ``(c,)`` float32, are moved by ``call.momentum`` in place towards the
         averages over the batch of the planes' means and unbiased variances.
 
         Returns:
@@ -399,5 +398,3 @@ class InstanceNormTrainFwdInterface(KernelInterface):
 
 class InstanceNormInferFwdInterface(BatchNormInferFwdInterface):
     """Instance normalization by running statistics, which is batch normalization by them."""
-
-    request = BatchNormCall

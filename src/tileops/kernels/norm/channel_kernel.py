@@ -8,6 +8,7 @@ from tileops.device import allocated_apart
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.programs.channel_layout import (
+    BESIDE,
     ChannelLayout,
     Planes,
     passing,
@@ -26,6 +27,11 @@ class ChannelKernel(Kernel):
 
     supported_archs: list[int] = [80, 86, 89, 90]
     streams: int = 1
+
+    @classmethod
+    def room(cls, call: BatchNormCall) -> int:
+        """Return the bytes of data that a block can stage beside its statistics."""
+        return (call.smem_budget or 0) - BESIDE
 
     @classmethod
     def planes(cls, call: BatchNormCall) -> Planes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
-    BESIDE,
     LARGEST_CLUSTER,
     SLICE,
     ChannelLayout,
@@ -29,7 +28,7 @@ class ClusterChannels(ChannelKernel):
         size = cls.streams * call.n * call.spatial * call.itemsize * call.neighbours
         if size <= SLICE:
             return f"serves channels that take more than {SLICE} bytes, got {size}"
-        room = LARGEST_CLUSTER * (call.smem_budget - BESIDE - _UNEVEN)
+        room = LARGEST_CLUSTER * (cls.room(call) - _UNEVEN)
         if size > room:
             return f"serves channels that take at most {room} bytes, got {size}"
         return super().refusal(call)

@@ -39,7 +39,7 @@ def layout_of_instances(call: BatchNormCall) -> ChannelLayout:
     facts = call.device_facts()
     planes = instances(call)
     staged = None
-    if call.arch >= _FIRST_CLUSTER_ARCH and not planes.by_columns:
+    if (facts.arch or 0) >= _FIRST_CLUSTER_ARCH and not planes.by_columns:
         staged = in_cluster(planes, facts)
     return staged or on_chip(planes, facts) or passing(planes, facts)
 

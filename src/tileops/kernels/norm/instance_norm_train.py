@@ -45,9 +45,7 @@ class InstanceNormTrainKernel(ChannelKernel, InstanceNormTrainFwdInterface):
 
         arch = current_facts().arch or 0
         self._factors = factors
-        self._launch = batch_norm_train.build(
-            spatial, eps, momentum, dtype, layout, factors, arch
-        )
+        self._launch = batch_norm_train.build(spatial, eps, momentum, dtype, layout, factors, arch)
         self._average = instance_averages.build(momentum, arch)
 
     def forward(

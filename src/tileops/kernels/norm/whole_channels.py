@@ -5,7 +5,6 @@ from __future__ import annotations
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
-    BESIDE,
     SHORTEST_PLANE,
     ChannelLayout,
     Planes,
@@ -24,7 +23,7 @@ class WholeChannels(ChannelKernel):
         plane = call.spatial * call.itemsize
         if plane < SHORTEST_PLANE:
             return f"serves planes of at least {SHORTEST_PLANE} bytes, got {plane}"
-        size, room = cls.streams * call.n * plane, call.smem_budget - BESIDE
+        size, room = cls.streams * call.n * plane, cls.room(call)
         if size > room:
             return f"serves channels that take at most {room} bytes, got {size}"
         return super().refusal(call)

@@ -6,7 +6,6 @@ from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
     ACCESS,
-    BESIDE,
     LONGEST_COLUMN,
     SHORTEST_PLANE,
     ChannelLayout,
@@ -35,7 +34,7 @@ class WideChannels(ChannelKernel):
                 f"{SHORTEST_PLANE}, got {plane} bytes"
             )
         size = cls.streams * call.n * plane * call.neighbours
-        room = call.smem_budget - BESIDE
+        room = cls.room(call)
         if size > room:
             return f"serves neighbouring channels that take at most {room} bytes, got {size}"
         return super().refusal(call)

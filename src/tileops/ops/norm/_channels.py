@@ -23,9 +23,7 @@ def channels_call(input: Any, **facts: Any) -> BatchNormCall | None:
     spatial = math.prod(dims)
     if n * c * spatial == 0:
         return None
-    return BatchNormCall(
-        device=input.device, n=n, c=c, spatial=spatial, dtype=input.dtype, **facts
-    )
+    return BatchNormCall(device=input.device, n=n, c=c, spatial=spatial, dtype=input.dtype, **facts)
 
 
 def scratch(size: int, like: torch.Tensor) -> torch.Tensor | None:

@@ -33,6 +33,10 @@ __all__ = ["BatchNormFwdOp"]
 Result = torch.Tensor | tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
+# What stands for inputs at the end that a call leaves out.
+_ABSENT: tuple[Any, ...] = (None,) * 4
+
+
 class BatchNormFwdOp(Op):
     """Batch normalization with the semantics of ``torch.nn.functional.batch_norm``.
 
@@ -145,7 +149,7 @@ class BatchNormFwdOp(Op):
         return like(run, lambda *inputs: run(*inputs, inputs[0].new_empty(size, dtype=f32)))
 
     def _describe(self, *inputs: Any) -> BatchNormCall | None:
-        input, running_mean, _, weight, bias = (*inputs, *[None] * (5 - len(inputs)))
+        input, running_mean, _, weight, bias = [*inputs, *_ABSENT][:5]
         return channels_call(
             input,
             eps=self.eps,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, ClassVar
 
 import torch
@@ -110,9 +109,14 @@ class BatchNormBwdOp(Op):
         return channels_call(inputs[1], has_weight=weight is not None)
 
 
-@cache
+_backward_ops: dict[tuple[type[Op], str | None], Op] = {}
+
+
 def _backward_op(kind: type[Op], target: str | None) -> Op:
-    return kind(target=target)
+    op = _backward_ops.get((kind, target))
+    if op is None:
+        op = _backward_ops[kind, target] = kind(target=target)
+    return op
 
 
 def batch_norm_gradient(kind: type[Op], target: str | None) -> Gradient:

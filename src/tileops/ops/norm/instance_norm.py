@@ -26,6 +26,10 @@ from tileops.ops.op import Op, Request
 __all__ = ["InstanceNormFwdOp"]
 
 
+# What stands for inputs at the end that a call leaves out.
+_ABSENT: tuple[Any, ...] = (None,) * 4
+
+
 class InstanceNormFwdOp(Op):
     """Instance normalization with the semantics of ``torch.nn.functional.instance_norm``."""
 
@@ -56,9 +60,7 @@ class InstanceNormFwdOp(Op):
             eps: Added to the variance.
             target: The target to run on; see `Op`.
         """
-        super().__init__(
-            target=target, use_input_stats=use_input_stats, momentum=momentum, eps=eps
-        )
+        super().__init__(target=target, use_input_stats=use_input_stats, momentum=momentum, eps=eps)
         self.use_input_stats: bool = self.params["use_input_stats"]
         self.momentum: float = self.params["momentum"]
         self.eps: float = self.params["eps"]
@@ -101,7 +103,7 @@ class InstanceNormFwdOp(Op):
 
     def requests(self, *inputs: Any) -> tuple[Request, ...]:
         """Ask for one kernel by the shape, the parameters and which tensors are given."""
-        input, running_mean, _, weight, bias = (*inputs, *[None] * (5 - len(inputs)))
+        input, running_mean, _, weight, bias = [*inputs, *_ABSENT][:5]
         call = channels_call(
             input,
             eps=self.eps,

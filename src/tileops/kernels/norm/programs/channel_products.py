@@ -107,9 +107,7 @@ def channel_products(T, spatial, B, S, has_weight):
                 * (s.factor[1] * s.factor[1])
                 * (s.square[0] * s.off[0]),
             )
-            S.set_coefficient(
-                s, 2, channel, -(s.factor[0] * s.factor[1]) * (s.ref[0] * s.off[0])
-            )
+            S.set_coefficient(s, 2, channel, -(s.factor[0] * s.factor[1]) * (s.ref[0] * s.off[0]))
             if s.part == 0 and s.first_channel + channel < s.channels:
                 s.grad_weight[s.first_channel + channel] = T.cast(
                     s.square[0] * s.factor[1], B.dtype
@@ -131,9 +129,7 @@ def channel_products(T, spatial, B, S, has_weight):
         B.unpack(s, 1, u, s.other)
         for i in T.unroll(V):
             a = i if A > 1 else 0
-            s.x[i] = (
-                s.x[i] * s.slope[a] + (s.other[i] - s.origin[a]) * s.tilt[a] + s.lift[a]
-            )
+            s.x[i] = s.x[i] * s.slope[a] + (s.other[i] - s.origin[a]) * s.tilt[a] + s.lift[a]
         B.write(s, 0, k, s.x)
 
     @T.macro
