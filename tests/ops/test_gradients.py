@@ -7,9 +7,9 @@ import weakref
 
 import pytest
 import torch
-from center_family import CenterBwdOp, CenterFwdOp, PlainCenterFwdOp
 from noting import in_threads
 
+from ops.center_family import CenterBwdOp, CenterFwdOp, PlainCenterFwdOp
 from tileops.errors import (
     ForwardOnlyError,
     GradientDeclarationError,

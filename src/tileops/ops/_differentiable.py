@@ -18,9 +18,11 @@ from tileops.errors import (
     GradientIntoBufferError,
     NoGradientOfInputError,
     ResultCountError,
+    ResultTypeError,
 )
 from tileops.ops._plan import Run, with_outputs
 from tileops.ops._signature import BoundCall
+from tileops.ops._signature._describe import described
 from tileops.ops.gradient import Gradient
 
 if TYPE_CHECKING:
@@ -53,27 +55,44 @@ class Links:
         apply: Run = _Through.apply
         return lambda *inputs, **keywords: apply(self, run, keywords, *inputs)
 
-    def back(self, gradients: Sequence[Any], saved: Sequence[Any]) -> dict[int, Any]:
+    def back(
+        self, gradients: Sequence[Any], saved: Sequence[Any], wanted: Sequence[bool]
+    ) -> dict[int, torch.Tensor]:
         """Return the gradient of every input that gets one, by its place.
 
         Args:
             gradients: The gradient of every new output.
             saved: What the backward reads.
+            wanted: Per input, whether it requires a gradient.
 
         Raises:
-            ResultCountError: The backward returned another number of gradients.
+            ResultError: The backward returned another number of gradients, or something else.
         """
         found = self.gradient.run(*[gradients[place] for place in self.outputs], *saved)
         listed = found if isinstance(found, tuple | list) else (found,)
-        if len(listed) != len(self.inputs):
+        names = self.gradient.inputs
+        if len(listed) != len(names):
             raise ResultCountError(
                 op=self.op,
                 source="its backward",
                 tensor="gradients",
-                requirement=f"a gradient for each of {', '.join(self.gradient.inputs)}",
-                given=f"{len(listed)}",
+                requirement=f"a gradient for each of {', '.join(names)}",
+                given=str(len(listed)),
             )
-        return dict(zip(self.inputs, listed, strict=True))
+        for name, place, one in zip(names, self.inputs, listed, strict=True):
+            if place < len(wanted) and wanted[place] and not isinstance(one, torch.Tensor):
+                raise ResultTypeError(
+                    op=self.op,
+                    source="its backward",
+                    tensor=f"the gradient of {name}",
+                    requirement="be a tensor",
+                    given=described(one),
+                )
+        return {
+            place: one
+            for place, one in zip(self.inputs, listed, strict=True)
+            if place < len(wanted) and wanted[place]
+        }
 
 
 class _Through(torch.autograd.Function):
@@ -93,14 +112,9 @@ class _Through(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
-        found = ctx.links.back(gradients, ctx.saved_tensors)
         _, _, _, *wanted = ctx.needs_input_grad
-        return (
-            None,
-            None,
-            None,
-            *[found.get(place) if needed else None for place, needed in enumerate(wanted)],
-        )
+        found = ctx.links.back(gradients, ctx.saved_tensors, wanted)
+        return (None, None, None, *[found.get(place) for place in range(len(wanted))])
 
 
 def links_of(
