@@ -9,6 +9,7 @@ from torch._dynamo.exc import TorchDynamoException
 from ops.center_family import CenterFwdOp, PlainCenterFwdOp
 from ops.graph.compiling import compiled, targets
 from tileops.errors import GradientThroughNodeError
+from tileops.ops.gradient import Gradient
 
 BACKENDS = pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 
@@ -57,6 +58,33 @@ def test_a_training_step(backend, scaled):
         torch.testing.assert_close(ours, results(step(formula), *inputs(scaled=scaled)))
     assert counter.frame_count == 1
     assert any("CenterFwdOp_writes_total" in one for one in targets(counter))
+
+
+@BACKENDS
+def test_a_backward_that_is_no_op(backend):
+    """It may differentiate something itself, and return what it was given."""
+
+    class TorchCenterFwdOp(CenterFwdOp):
+        def gradient(self):
+            def run(grad_y, x, scale):
+                with torch.enable_grad():
+                    again = x.detach().requires_grad_()
+                    y, _ = formula(again, torch.zeros_like(scale), scale)
+                return torch.autograd.grad(y, again, grad_y)[0], grad_y[0]
+
+            return Gradient(inputs=("x", "scale"), outputs=("y",), saved=("x", "scale"), run=run)
+
+        @classmethod
+        def signature(cls):
+            return CenterFwdOp.signature()
+
+    op = TorchCenterFwdOp()
+    function, _ = compiled(lambda x, scale: op(x, None, scale)[0], backend)
+    x, total, scale = inputs()
+    ours = torch.autograd.grad(function(x, scale).square().sum(), (x, scale))
+    y, _ = formula(x, total, scale)
+    theirs, (row, *_) = torch.autograd.grad(y.square().sum(), (x, y))
+    torch.testing.assert_close(ours, (theirs, row))
 
 
 def test_inductor():

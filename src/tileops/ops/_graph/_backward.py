@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -112,8 +113,20 @@ class _Bodies:
 def _listed(op: Op, tensors: Sequence[Any]) -> Sequence[Any]:
     gradient = op.gradient()
     assert gradient is not None
-    found = gradient.run(*tensors)
+    with _differentiating():
+        found = gradient.run(*tensors)
     return found if isinstance(found, tuple | list) else (found,)
+
+
+def _differentiating() -> AbstractContextManager[Any]:
+    """Let torch record gradients inside an operator: a backward may need one for its result."""
+    excluded = torch._C._dispatch_tls_local_exclude_set()
+    for key in ("AutogradFunctionality", "AutogradOther"):
+        excluded = excluded - torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
+    guard: AbstractContextManager[Any] = torch._C._ForceDispatchKeyGuard(
+        torch._C._dispatch_tls_local_include_set(), excluded
+    )
+    return guard
 
 
 def _storage(tensor: torch.Tensor) -> int:
@@ -122,5 +135,5 @@ def _storage(tensor: torch.Tensor) -> int:
 
 def _new(tensor: torch.Tensor, given: set[int]) -> torch.Tensor:
     """Return what an operator may return: a dense tensor in memory of its own."""
-    dense = tensor.contiguous()
+    dense = tensor.detach().contiguous()
     return dense.clone() if _storage(dense) in given else dense
