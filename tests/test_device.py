@@ -167,17 +167,17 @@ def returning_none(device):
     return None
 
 
-class Mute(Exception):
+class MuteError(Exception):
     def __repr__(self):
         raise ZeroDivisionError
 
 
 def raising_what_cannot_be_written(device):
-    raise Mute
+    raise MuteError
 
 
 def returning_what_cannot_be_written(device):
-    return Mute()
+    return MuteError()
 
 
 @pytest.mark.parametrize(
@@ -185,12 +185,12 @@ def returning_what_cannot_be_written(device):
     [
         pytest.param(
             raising_what_cannot_be_written,
-            "raised <Mute, whose repr raises ZeroDivisionError>",
+            "raised <MuteError, whose repr raises ZeroDivisionError>",
             id="raises-what-cannot-be-written",
         ),
         pytest.param(
             returning_what_cannot_be_written,
-            "returned <Mute, whose repr raises ZeroDivisionError> instead",
+            "returned <MuteError, whose repr raises ZeroDivisionError> instead",
             id="returns-what-cannot-be-written",
         ),
         pytest.param(raising, "OSError('no driver')", id="raises"),

@@ -111,16 +111,16 @@ def test_a_detector_that_raises(site):
 def test_a_detector_whose_exception_cannot_be_written(registry):
     """The target is named all the same."""
 
-    class Mute(Exception):
+    class MuteError(Exception):
         def __repr__(self):
             raise ZeroDivisionError
 
     def detect(device):
-        raise Mute
+        raise MuteError
 
     registry.register_detector("acme", detect)
     op = probe_op(registry)()
-    message = "target 'acme' .* raised <.*Mute, whose repr raises ZeroDivisionError> for cpu"
+    message = "target 'acme' .* raised <.*MuteError, whose repr raises ZeroDivisionError> for cpu"
     with pytest.raises(BackendError, match=message):
         op(X)
 

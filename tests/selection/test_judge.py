@@ -72,7 +72,7 @@ def test_refusal_is_not_asked_of_an_unavailable_key(call, stage):
     assert asked == []
 
 
-class Mute(ValueError):
+class MuteError(ValueError):
     """An exception, or a reason, that cannot be written."""
 
     def __str__(self):
@@ -94,13 +94,13 @@ class Mute(ValueError):
         pytest.param("", Stage.RAISED, "returned ''", id="empty-sentence"),
         pytest.param(NotImplementedError(), Stage.RAISED, "NotImplementedError", id="unwritten"),
         pytest.param(
-            Mute(),
+            MuteError(),
             Stage.RAISED,
-            "refusal raised Mute, whose message raises ZeroDivisionError",
+            "refusal raised MuteError, whose message raises ZeroDivisionError",
             id="raises-what-cannot-be-written",
         ),
         pytest.param(
-            lambda call: [Mute()],
+            lambda call: [MuteError()],
             Stage.RAISED,
             "refusal returned <list, whose repr raises ZeroDivisionError>",
             id="returns-what-cannot-be-written",

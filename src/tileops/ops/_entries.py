@@ -85,6 +85,11 @@ class EntryCache:
         """Tune every kernel built so far, and every later one before its first launch."""
         self._built.tune()
 
+    @property
+    def tuned(self) -> bool:
+        """Whether tuning has been asked for."""
+        return self._built.tuning
+
     def __iter__(self) -> Iterator[BuiltKernel]:
         for (interface, _, identity, device), kernel in self._built.items():
             yield BuiltKernel(interface, identity, device, kernel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -64,8 +65,11 @@ def first_call(
         links = None if target else links_of(op, call, inputs, buffers)
         run, source = serve_observed(op, target, inputs, lambda: _serve(op, call, target, inputs))
         run = Preparation.of(call, inputs).on(run)
-        results = run(*inputs, **buffers, **execution)
-        outputs = check_results(call, results, inputs, buffers, source=source)
+        with nullcontext() if links is None else torch.no_grad():
+            results = run(*inputs, **buffers, **execution)
+        outputs = check_results(
+            call, results, inputs, buffers, source=source, recorded=target is not None
+        )
         if target and _cut_off(outputs):
             # A target's kernels may record their own gradients.
             links = links_of(op, call, inputs, buffers)

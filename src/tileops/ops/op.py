@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch.autograd import forward_ad
@@ -20,6 +20,7 @@ from tileops.errors import (
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.manifest import OpEntry, Signature
+from tileops.ops._constructed import Constructed, constructed
 from tileops.ops._entries import BuiltKernel, EntryCache
 from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, show_as_node
 from tileops.ops._observers import join, tell
@@ -60,6 +61,17 @@ class Op:
     kernel_types: ClassVar[Mapping[str, type[Kernel]]] = {}
     interfaces: ClassVar[Mapping[str, type[KernelInterface]]] = {}
     registry: ClassVar[Registry] = REGISTRY
+    _constructed: Constructed
+
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
+        """Note what the op is constructed with, for copies."""
+        op = super().__new__(cls)
+        op._constructed = Constructed.of(arguments, keywords)
+        return op
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy or pickle an op as what constructs one like it; kernels and plans are not copied."""
+        return constructed, (type(self), self._constructed, self._entries.tuned)
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Let torch.compile see a call of the op as one node."""

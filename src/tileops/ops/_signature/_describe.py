@@ -31,6 +31,8 @@ def described(value: Any) -> str:
     """Return a value in a few words: a tensor by dtype, shape and device, others by type."""
     if value is None:
         return "None"
+    if isinstance(value, torch.Tensor) and value.is_nested:
+        return f"a nested tensor {dtype_name(value.dtype)} on {value.device}"
     if isinstance(value, torch.Tensor | TensorSpec):
         return f"a tensor {dtype_name(value.dtype)}{list(value.shape)} on {value.device}"
     text = shown(value)
