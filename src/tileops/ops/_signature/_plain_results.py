@@ -31,7 +31,8 @@ def plain_results(
     taken = {one.untyped_storage().data_ptr() for one in inputs if one is not None}
     for tensor, spec, shape in zip(tensors, specs, shapes, strict=True):
         if (
-            not isinstance(tensor, torch.Tensor)
+            # A subclass may wrap another tensor.
+            type(tensor) is not torch.Tensor
             or tensor.layout is not torch.strided
             or tensor.is_nested
             or tensor.shape != shape
