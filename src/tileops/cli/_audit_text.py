@@ -17,6 +17,7 @@ from tileops.introspect.audit import (
     Raising,
     Region,
 )
+from tileops.introspect.symbolic.exploration import Witness
 
 _STYLE = {Proof.PROVED: "green", Proof.REFUTED: "bold red", Proof.NOT_PROVED: "bold yellow"}
 
@@ -55,7 +56,7 @@ def _interface(audit: InterfaceAudit) -> Iterator[Line]:
     if audit.more_gaps:
         yield (("  further calls are unserved", "red"),)
     for dead in audit.dead:
-        yield _dead(dead)
+        yield from _dead(dead)
     for idle in audit.idle:
         text = f"{idle.winner.key} over {idle.loser}: no call is served by both"
         yield (("  idle preference  ", "yellow"), (text, ""))
@@ -111,15 +112,23 @@ def _gap(gap: Gap) -> Iterator[Line]:
 
 def _region(region: Region) -> Iterator[Line]:
     yield ((f"    where {region.text()}", ""),)
-    selection = region.witness.selection
-    yield ((f"    {selection.command() or selection.call.describe()}", "dim"),)
+    yield ((f"    {_seen(region.witness)}", "dim"),)
 
 
-def _dead(dead: Dead) -> Line:
+def _seen(witness: Witness) -> str:
+    """Say how a call is seen, or which call it is where no command shows it."""
+    return witness.selection.command() or witness.selection.call.describe()
+
+
+def _dead(dead: Dead) -> Iterator[Line]:
+    key = dead.candidate.key
     if not dead.applies:
-        return (("  dead  ", "yellow"), (f"{dead.candidate.key} applies to no possible call", ""))
+        yield (("  dead  ", "yellow"), (f"{key} applies to no possible call", ""))
+        return
     by = ", ".join(dead.blockers)
-    return (("  dead  ", "yellow"), (f"{dead.candidate.key} never wins: blocked by {by}", ""))
+    yield (("  dead  ", "yellow"), (f"{key} never wins: blocked by {by}", ""))
+    if dead.witness is not None:
+        yield ((f"    {_seen(dead.witness)}", "dim"),)
 
 
 def _doubt(doubt: Doubt) -> Line:
