@@ -175,7 +175,7 @@ def test_an_architecture_that_lost_its_last_key_is_unserved() -> None:
     assert (gap.places, gap.accepted) == (("SM86",), None)
     assert all(one.accepted for one in others)
     assert gap.region.text().startswith("arch is 86")
-    assert gap.region.witness.selection.outcome is Outcome.NO_DEVICE
+    assert gap.region.witness.selection.outcome is Outcome.UNSERVED
 
 
 def test_a_preference_between_keys_that_never_meet_is_idle() -> None:
