@@ -12,7 +12,9 @@ from tileops.cli._audit_text import audit_lines
 from tileops.cli._failure import ANSWERED, INCONCLUSIVE, NO, UsageFailure
 from tileops.cli._imports import stdout_kept_clean
 from tileops.cli._ops import chosen_ops, explored_interfaces
-from tileops.cli._render import emit, write
+from tileops.cli._render import write
+from tileops.cli._stdout import emit
+from tileops.errors import InventoryError
 from tileops.findings import WRITERS, FindingReport
 from tileops.introspect.audit import (
     RULES,
@@ -25,7 +27,6 @@ from tileops.introspect.audit import (
 from tileops.introspect.formula import FALSE
 from tileops.introspect.inventory import (
     FamilyRecord,
-    InventoryError,
     read_folder,
     shipped_folder,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tileops.cli._render import Line, columns
+from tileops.cli._table import counted
 from tileops.introspect.audit import (
     Ambiguity,
     Audit,
@@ -38,8 +39,8 @@ def summary(audit: Audit) -> str:
     )
     findings = sum(one.findings for one in audit.interfaces)
     doubts = sum(len(one.doubts) for one in audit.interfaces)
-    said = f"{count} interface{'' if count == 1 else 's'}, {proved} proved unambiguous everywhere"
-    return f"{said}, {findings} finding{'' if findings == 1 else 's'}, {doubts} not proved"
+    said = f"{counted(count, 'interface')}, {proved} proved unambiguous everywhere"
+    return f"{said}, {counted(findings, 'finding')}, {doubts} not proved"
 
 
 def _interface(audit: InterfaceAudit) -> Iterator[Line]:

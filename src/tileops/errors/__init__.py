@@ -55,6 +55,7 @@ from tileops.errors._construction import (
     UndeclaredInterfacesError,
     UnknownKernelInterfaceError,
 )
+from tileops.errors._inventory import InventoryError
 from tileops.errors._manifest import (
     ExpressionError,
     ManifestError,
@@ -125,6 +126,7 @@ __all__ = [
     "GradientThroughNodeError",
     "IncompleteGroupError",
     "InterfaceDeclarationError",
+    "InventoryError",
     "KernelCompileError",
     "KeyReuseError",
     "ManifestError",
