@@ -58,6 +58,7 @@ from tileops.errors._construction import (
     UndeclaredInterfacesError,
     UnknownKernelInterfaceError,
 )
+from tileops.errors._inventory import InventoryError
 from tileops.errors._manifest import (
     ExpressionError,
     ManifestError,
@@ -130,6 +131,7 @@ __all__ = [
     "GradientThroughNodeError",
     "IncompleteGroupError",
     "InterfaceDeclarationError",
+    "InventoryError",
     "KernelCompileError",
     "KeyReuseError",
     "ManifestError",
