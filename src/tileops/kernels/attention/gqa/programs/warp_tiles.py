@@ -196,7 +196,7 @@ def warp_tiles(T, form, tiling):
             w.scores[i] = T.exp2(w.scores[i] - w.next[i // 2 % 2])
             w.weights[i] = T.cast(w.scores[i], compute)
             w.total[i // 2 % 2] += w.scores[i]
-        if T.any_sync(0xFFFFFFFF, T.Or(w.shrink[0] != 1.0, w.shrink[1] != 1.0)):
+        if T.any_sync(T.Or(w.shrink[0] != 1.0, w.shrink[1] != 1.0)):
             for i in T.unroll(columns * 4):
                 w.out[i] *= w.shrink[i // 2 % 2]
 
