@@ -59,6 +59,7 @@ from tileops.errors._construction import (
     UndeclaredInterfacesError,
     UnknownKernelInterfaceError,
 )
+from tileops.errors._inventory import InventoryError
 from tileops.errors._manifest import (
     ExpressionError,
     ManifestError,
@@ -136,6 +137,7 @@ __all__ = [
     "ImpossibleCallError",
     "IncompleteGroupError",
     "InterfaceDeclarationError",
+    "InventoryError",
     "KernelCompileError",
     "KeyReuseError",
     "ManifestError",
