@@ -269,6 +269,19 @@ class BufferShapeError(SignatureError, ValueError):
     stage = "output"
 
 
+class BufferOverlapError(SignatureError, ValueError):
+    """A buffer shares memory with an input, or several of its elements lie in one place.
+
+    Cause:
+        The buffer is an input, a view of one, or an expanded tensor.
+
+    Remedy:
+        Pass a tensor of its own, or leave the buffer out.
+    """
+
+    stage = "memory"
+
+
 # What an implementation returned.
 
 

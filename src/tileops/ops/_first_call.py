@@ -14,6 +14,7 @@ from tileops.ops._memory import check_memory
 from tileops.ops._observed import serve_observed
 from tileops.ops._plan import Preparation, Run, empty_run
 from tileops.ops._signature import BoundCall, check_results
+from tileops.ops._writes import writing
 from tileops.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def first_call(
         target = choice.target
         links = None if target else links_of(op, call, inputs, buffers)
         run, source = serve_observed(op, target, inputs, lambda: _serve(op, call, target, inputs))
-        run = Preparation.of(call, inputs).on(run)
+        run = writing(call, Preparation.of(call, inputs).on(run), inputs, buffers)
         with nullcontext() if links is None else torch.no_grad():
             results = run(*inputs, **buffers, **execution)
         outputs = check_results(

@@ -19,6 +19,7 @@ from tileops.ops._differentiable import Links, linked, links_of
 from tileops.ops._observers import observed
 from tileops.ops._plan import Preparation, Run, returned, with_outputs
 from tileops.ops._signature import BoundCall, Sizes, check_results, plain_results
+from tileops.ops._writes import writing
 
 if TYPE_CHECKING:
     from tileops.ops.op import Op
@@ -83,6 +84,7 @@ class Form:
             return None
         kernels = op.kernels_for(inputs)
         run = self.preparation.on(op.bind(kernels, *inputs))
+        run = writing(self.call, run, inputs, buffers)
         with nullcontext() if self.links is None else torch.no_grad():
             results = run(*inputs, **buffers, **execution)
         outputs = plain_results(self.call, shapes, results, inputs)

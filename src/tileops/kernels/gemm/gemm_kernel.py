@@ -66,9 +66,7 @@ class GemmKernel(Kernel, GemmFwdInterface):
         shape, launch = (m, self._n), self.launch_for(m)
 
         @any_address
-        def run(
-            a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None
-        ) -> torch.Tensor:
+        def run(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
             if (a.data_ptr() | b.data_ptr()) & MISALIGNED:
                 return run(aligned(a), aligned(b), out)
             if out is not None and not _takes_results(out):
