@@ -103,6 +103,16 @@ def here(cli, tmp_path, monkeypatch):
             ("map", "LayerNormFwdOp", "--gpu", "h200", "--vary", "n=1..2"), id="no-integer-fact",
         ),
         pytest.param(
+            ("map", "LayerNormFwdOp", "--gpu", "h200", *("--vary", "n=1..2") * 2), 2,
+            "n varies twice; two --vary name two facts",
+            ("map", "LayerNormFwdOp", "--gpu", "h200", "--vary", "n=1..2"), id="varies-twice",
+        ),
+        pytest.param(
+            ("map", "LayerNormFwdOp", "--gpu", "h200", "--n", "7", "--vary", "n=1..2"), 2,
+            "n varies, and --n states it",
+            ("map", "LayerNormFwdOp", "--gpu", "h200", "--vary", "n=1..2"), id="varies-and-stays",
+        ),
+        pytest.param(
             ("map", "LayerNormFwdOp", "--gpu", "h200", "--eps", "inf", "--vary", "n=1..2"), 2,
             "a map needs finite facts, and --eps is inf",
             ("map", "LayerNormFwdOp", "--gpu", "h200", "--eps", "1", "--vary", "n=1..2"),
@@ -121,6 +131,23 @@ def here(cli, tmp_path, monkeypatch):
         pytest.param(
             (*LAYER_NORM[:-2], "--device", "cpu:128"), 2, "is 0 to 127, got '128'",
             (*LAYER_NORM[:-2], "--device", "cuda:127", "--arch", "90"), id="an-index-too-large",
+        ),
+        pytest.param(
+            ("lint", "-j", "1" * 20, "good.jsonl"), 2, "-j must be 1024 or less",
+            ("rule",), id="more-processes-than-there-are",
+        ),
+        pytest.param(
+            (*LAYER_NORM, "--import", ".kernels"), 2, "a module is named in full",
+            (*LAYER_NORM, "--import", "acme_good"), id="a-relative-module",
+        ),
+        pytest.param(
+            ("trace", "summary", "inventory"), 2, "inventory: is a folder",
+            ("trace", "summary", "good.jsonl"), id="a-folder-as-recording",
+        ),
+        pytest.param(
+            ("trace", "run", "-o", "inventory", "--", "acme-none"), 2,
+            "-o names a file, and 'inventory' is a folder",
+            ("trace", "summary", "good.jsonl"), id="a-folder-to-record-into",
         ),
         pytest.param(
             ("rule", "nonsense"), 2, "; the nearest of ",
@@ -145,6 +172,11 @@ def here(cli, tmp_path, monkeypatch):
         pytest.param(
             ("diff", "deep-formula", "inventory"), 3, "a formula nests deeper than 200 brackets",
             ("diff", "inventory", "inventory"), id="a-nested-formula",
+        ),
+        pytest.param(
+            ("audit", "LayerNormFwdOp", "--inventory", "empty"), 2,
+            "there is no inventory file in 'empty'",
+            ("audit", "LayerNormFwdOp", "--inventory", "inventory"), id="an-empty-inventory",
         ),
         pytest.param(
             ("audit", "LayerNormFwdOp", "--inventory", "broken-formula"), 2,

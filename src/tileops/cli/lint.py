@@ -70,7 +70,8 @@ def lint(
         bool, typer.Option("--update-baseline", help="Write the findings into the baseline.")
     ] = False,
     jobs: Annotated[
-        int, typer.Option("-j", "--jobs", callback=at_least(0), help="Processes; 0: one per CPU.")
+        int,
+        typer.Option("-j", "--jobs", callback=at_least(0, 1024), help="Processes; 0: one per CPU."),
     ] = 0,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither read nor write the cache.")
