@@ -190,7 +190,7 @@ def here(cli, tmp_path, monkeypatch):
         ),
         pytest.param(
             ("inventory", "LayerNormFwdOp", "--folder", "/proc/self/fdinfo", "--update"), 3,
-            "/proc/self/fdinfo/norm.json: ",
+            "the inventory cannot be written to '/proc/self/fdinfo'",
             ("inventory", "LayerNormFwdOp", "--folder", "fresh", "--update"), id="a-folder-of-proc",
         ),
         pytest.param(
@@ -238,6 +238,12 @@ def test_bad_input_is_told_and_good_input_answered(cli, here, bad, code, fragmen
         pytest.param("tileops --help > /dev/full", 74, "No space left on device", id="full-help"),
         pytest.param("tileops trace -h > /dev/full", 74, "No space left", id="full-group-help"),
         pytest.param("tileops --version > /dev/full", 74, "No space left", id="full-version"),
+        pytest.param(
+            "ulimit -f 0; tileops inventory RMSNormFwdOp --folder f --update; r=$?; rmdir f; exit $r",
+            3,
+            "the inventory cannot be written to 'f'\ncause: File too large",
+            id="full-disk",
+        ),
         pytest.param("tileops rule >&-", 74, "stdout is closed", id="closed"),
         pytest.param("tileops explain Nope 2> /dev/full", 2, "", id="stderr-full"),
         pytest.param("tileops rule | true; exit ${PIPESTATUS[0]}", 141, "", id="reader-gone"),
