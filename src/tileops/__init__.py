@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tileops.introspect import trace
     from tileops.introspect.fallback import warn_on_fallback
+    from tileops.ops.attention.gqa import GQADenseFwdOp
+    from tileops.ops.gemm.gemm import GemmFwdOp
     from tileops.ops.linear_attention.gla import GLAFwdOp
     from tileops.ops.norm.ada_layer_norm import AdaLayerNormFwdOp
     from tileops.ops.norm.ada_layer_norm_zero import AdaLayerNormZeroFwdOp
@@ -25,6 +27,8 @@ _HOMES: dict[str, str] = {
     "AdaLayerNormZeroFwdOp": "tileops.ops.norm.ada_layer_norm_zero",
     "FusedAddLayerNormFwdOp": "tileops.ops.norm.fused_add_layer_norm",
     "FusedAddRMSNormFwdOp": "tileops.ops.norm.fused_add_rms_norm",
+    "GQADenseFwdOp": "tileops.ops.attention.gqa",
+    "GemmFwdOp": "tileops.ops.gemm.gemm",
     "GLAFwdOp": "tileops.ops.linear_attention.gla",
     "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
     "RMSNormFwdOp": "tileops.ops.norm.rms_norm",
@@ -37,6 +41,8 @@ __all__ = [
     "FusedAddLayerNormFwdOp",
     "FusedAddRMSNormFwdOp",
     "GLAFwdOp",
+    "GQADenseFwdOp",
+    "GemmFwdOp",
     "LayerNormFwdOp",
     "RMSNormFwdOp",
     "__version__",

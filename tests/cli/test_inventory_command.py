@@ -10,6 +10,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tileops.introspect.inventory import shipped_folder
+
 PLANTED = Path(__file__).with_name("packages") / "planted.py"
 
 
@@ -34,6 +36,39 @@ def test_the_listing_names_class_and_place(cli):
         "| BlendFwdOp | blend | blend_tma | BlendTmaKernel | 90 |  | blend_narrow | n % 8 == 0 |"
         in markdown.out
     )
+
+
+def test_the_table_has_the_keys_of_installed_backends(cli, acme):
+    """It says where they are from; the forms of the files leave them out and say so."""
+    table = cli("inventory", "LayerNormFwdOp")
+    other = {form: cli("inventory", "LayerNormFwdOp", "--format", form) for form in ("json", "md")}
+
+    assert table.out.splitlines()[0] == "1 op, 2 keys"
+    (row,) = [line for line in table.out.splitlines() if " acme_layer_norm_short_rows " in line]
+    assert "tileops_acme" in row or "tileops-acme" in row
+    assert table.err == ""
+    for answer in other.values():
+        assert "acme_layer_norm_short_rows" not in answer.out
+        assert answer.err.startswith("note: left out: 1 key of tileops")
+    assert "### 1 key\n" in other["md"].out
+
+
+def test_only_the_named_op_is_checked(cli, tmp_path):
+    """The rest of the inventory is neither compared nor missed."""
+    inventory = tmp_path / "inventory"
+    shutil.copytree(shipped_folder(), inventory)
+    file = inventory / "norm.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    keys = record["ops"]["RMSNormFwdOp"]["interfaces"]["rms_norm"]["keys"]
+    keys["rms_norm"]["archs"] = [80]
+    file.write_text(json.dumps(record), encoding="utf-8")
+
+    def check(*ops):
+        return cli("inventory", *ops, "--folder", str(inventory), "--check")
+
+    assert (check("LayerNormFwdOp").code, check("RMSNormFwdOp").code, check().code) == (0, 1, 1)
+    assert "LayerNormFwdOp" not in check("RMSNormFwdOp").out
+    assert "removed" not in check("LayerNormFwdOp", "AdaLayerNormFwdOp").out
 
 
 def test_json_is_what_its_schema_says(cli):
@@ -141,9 +176,8 @@ def test_what_cannot_be_compared_is_said(cli, words, code, fragment):
     assert fragment in result.err
 
 
-def test_diff_loads_no_torch(modules_after, tmp_path):
+def test_diff_loads_no_torch(modules_after):
     """Comparing inventories needs neither torch nor the kernels."""
-    (tmp_path / "inventory").mkdir()
-    loaded = modules_after("diff", str(tmp_path / "inventory"), str(tmp_path / "inventory"))
+    loaded = modules_after("diff", str(shipped_folder()), str(shipped_folder()))
 
     assert loaded.isdisjoint({"torch", "tilelang", "libcst"})

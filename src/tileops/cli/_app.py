@@ -155,6 +155,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if sys.stdout is None:
             raise OutputFailure("the answer cannot be written: stdout is closed")
         code = command.main(words, prog_name=PROGRAM, standalone_mode=False)
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:
+        # Code of others may raise what no one expects; click has made an interrupt an Abort.
         code = report(error, show_traceback)
     sys.exit(code or ANSWERED)
