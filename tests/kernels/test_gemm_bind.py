@@ -51,7 +51,9 @@ def misaligned(*shape, dtype):
 
 
 MATRICES = pytest.mark.parametrize(
-    "kernel_type", [GemmCpAsyncKernel, GemmTmaKernel, GemmSkinnyKernel], ids=lambda one: one.__name__
+    "kernel_type",
+    [GemmCpAsyncKernel, GemmTmaKernel, GemmSkinnyKernel],
+    ids=lambda one: one.__name__,
 )
 LAYOUTS = pytest.mark.parametrize(
     ("trans_a", "trans_b"), [(False, False), (False, True), (True, False), (True, True)]

@@ -73,9 +73,7 @@ def test_the_general_program_in_every_layout(trans_a, trans_b):
 )
 def test_the_general_program_of_odd_sizes(n, k, widths):
     """It copies by what rows are a multiple of."""
-    text = checked(
-        cp_async.program(BOUNDED_TILES[0], 1, n, k, "float16", False, True), 80, NO_TMA
-    )
+    text = checked(cp_async.program(BOUNDED_TILES[0], 1, n, k, "float16", False, True), 80, NO_TMA)
     assert set(re.findall(r"cp_async_gs\w*<(\d+)>", text)) == widths
 
 
