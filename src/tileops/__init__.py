@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tileops.introspect import trace
     from tileops.introspect.fallback import warn_on_fallback
     from tileops.ops.gemm.gemm import GemmFwdOp
+    from tileops.ops.linear_attention.gla import GLAFwdOp
     from tileops.ops.norm.ada_layer_norm import AdaLayerNormFwdOp
     from tileops.ops.norm.ada_layer_norm_zero import AdaLayerNormZeroFwdOp
     from tileops.ops.norm.fused_add_layer_norm import FusedAddLayerNormFwdOp
@@ -26,6 +27,7 @@ _HOMES: dict[str, str] = {
     "FusedAddLayerNormFwdOp": "tileops.ops.norm.fused_add_layer_norm",
     "FusedAddRMSNormFwdOp": "tileops.ops.norm.fused_add_rms_norm",
     "GemmFwdOp": "tileops.ops.gemm.gemm",
+    "GLAFwdOp": "tileops.ops.linear_attention.gla",
     "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
     "RMSNormFwdOp": "tileops.ops.norm.rms_norm",
     "warn_on_fallback": "tileops.introspect.fallback",
@@ -36,6 +38,7 @@ __all__ = [
     "AdaLayerNormZeroFwdOp",
     "FusedAddLayerNormFwdOp",
     "FusedAddRMSNormFwdOp",
+    "GLAFwdOp",
     "GemmFwdOp",
     "LayerNormFwdOp",
     "RMSNormFwdOp",

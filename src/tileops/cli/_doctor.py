@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from tileops.cli._failure import OPS_REMEDY
 from tileops.cli._render import Line, without_roots, write
+from tileops.cli._stdout import emit
 from tileops.introspect.diagnosis import Diagnosis, TargetState, diagnose
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def examine() -> Diagnosis:
 def render(diagnosis: Diagnosis, form: str) -> None:
     """Write the report to stdout."""
     if form == "json":
-        click.echo(json.dumps(diagnosis_record(diagnosis), indent=2))
+        emit(json.dumps(diagnosis_record(diagnosis), indent=2) + "\n")
     else:
         write(diagnosis_lines(diagnosis))
 

@@ -31,9 +31,13 @@ def import_modules(names: list[str]) -> None:
         try:
             with redirect_stdout(sys.stderr):
                 import_module(name)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            # Whatever a module raises is its failure, but for a person who ends the command.
+            if type(error) is KeyboardInterrupt:
+                raise
+            text = f": {error}" if str(error) else ""
             raise LoadFailure(
-                f"cannot import {name}", cause=f"{type(error).__name__}: {error}"
+                f"cannot import {name}", cause=f"{type(error).__name__}{text}"
             ) from error
 
 

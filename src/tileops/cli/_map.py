@@ -12,8 +12,9 @@ from tileops.cli._map_svg import line_svg, page, raster_svg
 from tileops.cli._map_text import line_lines, raster_lines
 from tileops.cli._ops import tables_of_op
 from tileops.cli._places import DeviceOptions, read_places
-from tileops.cli._question import chosen_interfaces, complete_facts, given_facts
-from tileops.cli._render import emit, write
+from tileops.cli._question import chosen_interfaces, complete_facts, given_facts, reject_infinite
+from tileops.cli._render import write
+from tileops.cli._stdout import emit
 from tileops.cli._vary import read_axis
 from tileops.introspect.detail import machine_of
 from tileops.introspect.explanation import Place
@@ -47,6 +48,7 @@ def ask(
         axes = [read_axis(text, spec) for text in vary]
         given = {**given_facts(ctx), **{axis.fact: axis.low for axis in axes}}
         facts, _ = complete_facts(op, names[0], given)
+        reject_infinite(facts, "a map")
         call = _place(options).call(spec, facts).resolved()
         explored = explore(tables[names[0]], spec, (machine_of(call),))
         values = explored.form.values(call)
@@ -59,7 +61,8 @@ def _place(options: DeviceOptions) -> Place:
     places = read_places(options)
     if len(places.places) > 1:
         raise UsageFailure(
-            "a map is of one device, and none was named", remedy="--gpu h200 or --arch 90"
+            "a map is of one device; none was named, and this machine has no GPU",
+            remedy="--gpu h200, --arch 90 or --device cpu",
         )
     return places.places[0]
 

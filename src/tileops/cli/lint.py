@@ -5,14 +5,15 @@ from __future__ import annotations
 import enum
 import os
 import sys
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
-from tileops.cli._render import emit
+from tileops.cli._schemas import write_schema
+from tileops.cli._stdout import emit
+from tileops.cli._table import counted
 from tileops.cli._values import at_least
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def lint(
     findings, fixed ones included, and 2 when the linter could not run as asked.
     """
     if schema:
-        emit((files("tileops.cli") / "schemas" / "lint.json").read_text("utf-8"))
+        write_schema("lint")
         return
     if statistics and form not in (Format.FULL, Format.CONCISE):
         raise UsageFailure(f"--statistics is text, and --format {form.value} is not")
@@ -159,13 +160,9 @@ def _remark(run: LintRun, diff: bool) -> None:
         typer.echo("note: there is no tracked Python file under the given paths", err=True)
     if run.fixed:
         verb = "would resolve" if diff else "resolved"
-        files = _counted(len(run.changes), "file")
-        typer.echo(f"fixes {verb} {_counted(run.fixed, 'finding')} in {files}", err=True)
+        files = counted(len(run.changes), "file")
+        typer.echo(f"fixes {verb} {counted(run.fixed, 'finding')} in {files}", err=True)
     if diff and run.findings:
-        typer.echo(f"{_counted(len(run.findings), 'finding')} would be left", err=True)
+        typer.echo(f"{counted(len(run.findings), 'finding')} would be left", err=True)
     if run.known:
-        typer.echo(f"the baseline knows {_counted(run.known, 'finding')}", err=True)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+        typer.echo(f"the baseline knows {counted(run.known, 'finding')}", err=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tileops.ops._differentiable import Links, linked, links_of
 from tileops.ops._observers import observed
 from tileops.ops._plan import Preparation, Run, returned, with_outputs
 from tileops.ops._signature import BoundCall, Sizes, check_results, plain_results
@@ -30,11 +31,13 @@ class Form:
         call: One of them, checked.
         sizes: What the sizes of each must satisfy.
         preparation: The inputs that are copied.
+        links: How their gradients flow, or None.
     """
 
     call: BoundCall
     sizes: Sizes
     preparation: Preparation
+    links: Links | None
 
     @classmethod
     def of(cls, op: Op, call: BoundCall, inputs: tuple[Any, ...]) -> Form | None:
@@ -47,7 +50,10 @@ class Form:
         if op.checks is None or call.empty or choice is None or choice.target is not None:
             return None
         sizes = op.checks.sizes(call)
-        return None if sizes is None else cls(call, sizes, Preparation.of(call, inputs))
+        if sizes is None:
+            return None
+        links = links_of(op, call, inputs, {})
+        return cls(call, sizes, Preparation.of(call, inputs), links)
 
     def run(
         self,
@@ -82,4 +88,6 @@ class Form:
             call = op.checks.check(inputs, buffers, execution)
             source = ", ".join(type(one).__qualname__ for one in kernels)
             outputs = check_results(call, results, inputs, buffers, source=source)
+        if self.links is not None:
+            return linked(self.links, self.call, run, results, inputs)
         return returned(outputs), with_outputs(self.call, run, results)

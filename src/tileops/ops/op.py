@@ -29,6 +29,7 @@ from tileops.ops._recognise import Recognise, modes, nothing
 from tileops.ops._serving import Serving
 from tileops.ops._signature import CallChecks
 from tileops.ops._tables import tables_of
+from tileops.ops.gradient import Gradient
 from tileops.selection import Selection, SelectionTable, select
 
 __all__ = ["Op", "Request"]
@@ -123,6 +124,13 @@ class Op:
         """Return the function that runs calls like this one, given the kernels it requested."""
         (kernel,) = kernels
         return kernel.bind(*inputs)
+
+    def gradient(self) -> Gradient | None:
+        """Return the backward of this instance's calls; None says that it is forward only.
+
+        Asked for when a call that records gradients is planned, so other calls never pay for it.
+        """
+        return None
 
     def checked_requests(self, *inputs: Any) -> tuple[Request, ...]:
         """Return the kernel requests of a call that passes the checks; nothing runs.
