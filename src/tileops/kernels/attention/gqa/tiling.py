@@ -199,6 +199,9 @@ def long_context_cluster(arch: int) -> int:
 def prefill_tiling(dim: int, arch: int, smem_budget: int) -> PrefillTiling:
     """Return the tiling for heads of *dim* elements on a device."""
     if arch >= 90:
+        # Wider outputs than 192 elements leave two warpgroups too few registers.
+        if dim > 192:
+            return PrefillTiling(64, 64, 2, 128)
         return PrefillTiling(128, 128 if dim <= 128 else 64, 2, 256)
     queries = 128 if dim <= 128 and smem_budget >= 160 << 10 else 64
     return PrefillTiling(queries, 64 if dim <= 128 else 32, 2, 128)
