@@ -1,4 +1,4 @@
-"""The programs of attention compile for every architecture, without spills, and as they are meant."""
+"""The programs of attention compile for every architecture, and do what they are meant to."""
 
 import re
 

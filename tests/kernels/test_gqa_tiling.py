@@ -92,9 +92,7 @@ def test_how_many_splits(pairs, length, least, most):
     assert least <= clusters_for(pairs, length, 512, TILING, 132) <= most
 
 
-@pytest.mark.parametrize(
-    ("group", "tiles"), [(1, 1), (8, 1), (16, 1), (17, 2), (32, 2), (71, 5)]
-)
+@pytest.mark.parametrize(("group", "tiles"), [(1, 1), (8, 1), (16, 1), (17, 2), (32, 2), (71, 5)])
 def test_head_tiles(group, tiles):
     """Sixteen query heads of a key head fill a tile."""
     assert head_tiles(group) == tiles
@@ -102,7 +100,15 @@ def test_head_tiles(group, tiles):
 
 @pytest.mark.parametrize(
     ("pairs", "sm_count", "blocks"),
-    [(1, 132, 16), (4, 132, 16), (8, 132, 16), (9, 132, 8), (32, 132, 4), (48, 132, 2), (71, 132, 1)],
+    [
+        (1, 132, 16),
+        (4, 132, 16),
+        (8, 132, 16),
+        (9, 132, 8),
+        (32, 132, 4),
+        (48, 132, 2),
+        (71, 132, 1),
+    ],
 )
 def test_clusters_of_one_sequence(pairs, sm_count, blocks):
     """Every key head has a cluster, as large as the board has room for."""
