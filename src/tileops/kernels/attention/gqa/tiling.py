@@ -20,6 +20,7 @@ __all__ = [
     "head_tiles",
     "long_context_cluster",
     "prefill_tiling",
+    "record_floats",
     "row_stride",
 ]
 
@@ -184,6 +185,12 @@ _WAVES = 8
 def head_tiles(group: int) -> int:
     """Return how many tiles the query heads of a key head fill."""
     return math.ceil(group / ROWS)
+
+
+def record_floats(group: int, dim: int, cluster: int) -> int:
+    """Return the floats of a cluster's part: its outputs, then four a row and block for sums."""
+    rows = min(group, ROWS)
+    return rows * dim + 4 * rows * cluster
 
 
 def bs1_cluster(pairs: int, sm_count: int) -> int:
