@@ -31,8 +31,12 @@ Where stdout is no terminal there is no colour, no box and no wrapping, and the 
 | 0 | answered |
 | 1 | the answer is no: unserved, ambiguous, findings, `--expect` missed, drift |
 | 2 | wrong usage: an unknown op, interface, fact, option or value; the nearest names are shown |
-| 3 | a module, a backend or an extra could not be loaded |
+| 3 | a module, a backend, a file or an extra could not be loaded, or a file not be written |
 | 4 | inconclusive, under `--strict` |
+| 70 | a defect of tileops |
+| 74 | the answer cannot be written to stdout |
+| 130 | interrupted |
+| 141 | the reader of stdout has gone |
 
 No command shows a traceback, unless `--traceback` stands anywhere on its line.
 

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tileops.introspect import trace
     from tileops.introspect.fallback import warn_on_fallback
+    from tileops.ops.attention.gqa import GQADenseFwdOp
+    from tileops.ops.gemm.gemm import GemmFwdOp
+    from tileops.ops.linear_attention.gla import GLAFwdOp
     from tileops.ops.norm.ada_layer_norm import AdaLayerNormFwdOp
     from tileops.ops.norm.ada_layer_norm_zero import AdaLayerNormZeroFwdOp
     from tileops.ops.norm.batch_norm import BatchNormFwdOp
@@ -29,6 +32,9 @@ _HOMES: dict[str, str] = {
     "BatchNormFwdOp": "tileops.ops.norm.batch_norm",
     "FusedAddLayerNormFwdOp": "tileops.ops.norm.fused_add_layer_norm",
     "FusedAddRMSNormFwdOp": "tileops.ops.norm.fused_add_rms_norm",
+    "GQADenseFwdOp": "tileops.ops.attention.gqa",
+    "GemmFwdOp": "tileops.ops.gemm.gemm",
+    "GLAFwdOp": "tileops.ops.linear_attention.gla",
     "InstanceNormFwdOp": "tileops.ops.norm.instance_norm",
     "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
     "RMSNormFwdOp": "tileops.ops.norm.rms_norm",
@@ -42,6 +48,9 @@ __all__ = [
     "BatchNormFwdOp",
     "FusedAddLayerNormFwdOp",
     "FusedAddRMSNormFwdOp",
+    "GLAFwdOp",
+    "GQADenseFwdOp",
+    "GemmFwdOp",
     "InstanceNormFwdOp",
     "LayerNormFwdOp",
     "RMSNormFwdOp",

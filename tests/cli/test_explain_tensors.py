@@ -298,7 +298,7 @@ def test_why_not_is_answered_for_the_request_that_has_the_key(cli):
         pytest.param([*NORM, "input=f16[-8]"], ["is no tensor"], id="negative-size"),
         pytest.param([*NORM, f"input=f16[{'9' * 5000}]"], ["input= "], id="too-many-digits"),
         pytest.param(
-            [*NORM, "input=f16[4,8]@(8)"], ["input= has 2 sizes and 1 strides"], id="strides"
+            [*NORM, "input=f16[4,8]@(8)"], ["input= has 2 sizes and 1 stride"], id="strides"
         ),
         pytest.param([*NORM, "normalized_shape=x"], ["normalized_shape= takes a"], id="tuple"),
         pytest.param([*NORM, "eps=x"], ["eps= takes a number; got 'x'"], id="number"),

@@ -25,7 +25,7 @@ from specified import (
 from tileops.introspect.audit import InterfaceAudit, Proof, audit_interface
 from tileops.introspect.formula import member, read
 from tileops.kernels.norm.call_spec import LayerNormCall
-from tileops.selection import Outcome
+from tileops.selection import Outcome, Stage
 
 
 def audit(spec: Any, **kernels: Any) -> InterfaceAudit:
@@ -154,6 +154,28 @@ def test_a_key_that_is_never_selected_is_named_with_its_blockers() -> None:
     assert [(one.candidate.key, one.applies, one.blockers) for one in found.dead] == [
         ("narrow", True, ("skinny",))
     ]
+    witness = found.dead[0].witness
+    assert witness is not None
+    stages = {one.key: one.stage for one in witness.selection.verdicts}
+    assert stages["narrow"] is Stage.OUTRANKED
+    assert witness.selection.outcome is Outcome.SELECTED
+
+
+def test_an_architecture_that_lost_its_last_key_is_unserved() -> None:
+    """Where an inventory has a key and none is available now, calls are unserved; else not asked.
+
+    The keys are for SM80, SM89 and SM90, so nothing tells that SM86 was meant but an inventory.
+    """
+    served = {"only decoding": read("(or (in paged true) (ne seqlen_q 1))")}
+    model = explored(AttentionCall, **GQA)
+    (gap, *others) = audit_interface(model, served, member("arch", [86, 90])).gaps
+
+    assert audit_interface(model, served, member("arch", [80, 90])).clean
+    assert audit_interface(model, served).clean
+    assert (gap.places, gap.accepted) == (("SM86",), None)
+    assert all(one.accepted for one in others)
+    assert gap.region.text().startswith("arch is 86")
+    assert gap.region.witness.selection.outcome is Outcome.UNSERVED
 
 
 def test_a_preference_between_keys_that_never_meet_is_idle() -> None:

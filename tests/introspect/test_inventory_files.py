@@ -27,6 +27,7 @@ from specified import (
     explored,
 )
 
+from tileops.errors import InventoryError
 from tileops.introspect.calls import sample_calls
 from tileops.introspect.collection import families, interface_record
 from tileops.introspect.diff import InterfaceDiff, Kind, compare_interfaces, diff
@@ -34,7 +35,6 @@ from tileops.introspect.formula import evaluate, render
 from tileops.introspect.inventory import (
     FamilyRecord,
     InterfaceRecord,
-    InventoryError,
     encode,
     model_of,
     read_folder,

@@ -5,7 +5,9 @@ import torch
 
 from tileops.device import BOARDS
 from tileops.errors import OpNotAvailableError, UnservedCallError
+from tileops.kernels.gemm.call_spec import GemmCall
 from tileops.kernels.norm.call_spec import LayerNormCall
+from tileops.ops.gemm.gemm import GemmFwdOp
 from tileops.ops.norm.ada_layer_norm import AdaLayerNormFwdOp
 from tileops.ops.norm.ada_layer_norm_zero import AdaLayerNormZeroFwdOp
 from tileops.ops.norm.fused_add_layer_norm import FusedAddLayerNormFwdOp
@@ -14,6 +16,7 @@ from tileops.ops.norm.layer_norm import LayerNormFwdOp
 from tileops.ops.norm.rms_norm import RMSNormFwdOp
 from tileops.testing import assert_selects
 
+_SM90 = 90
 _LAYER_NORM_ARCHS = "supports arch 80, 86, 89, 90"
 
 ROW_NORMS = [
@@ -111,3 +114,12 @@ def test_layer_norm_off_cuda(device):
     with pytest.raises(OpNotAvailableError, match="in-tree kernels do not run on") as caught:
         LayerNormFwdOp(256).key_for("layer_norm", call)
     assert type(caught.value) is OpNotAvailableError
+
+
+def test_gemm_k_too_narrow_to_vectorize_is_refused_during_selection() -> None:
+    """A sum that fills no access of a kernel is refused before anything is built."""
+    op = GemmFwdOp()
+    call = GemmCall(arch=_SM90, sm_count=132, m=64, n=64, k=1, dtype=torch.float16, trans_b=True)
+
+    with pytest.raises(ValueError, match="k must span at least one"):
+        op.key_for("gemm", call)

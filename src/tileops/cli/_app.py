@@ -1,5 +1,6 @@
 """The root command: it knows every subcommand's summary, and imports none until it runs."""
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -7,10 +8,10 @@ from typing import Annotated, Any, NoReturn
 
 import click
 import typer
-from typer.core import TyperGroup
 
-from tileops.cli._failure import ANSWERED, report, unknown
-from tileops.cli._plain_command import use_plain_commands
+from tileops.cli._failure import ANSWERED, LoadFailure, OutputFailure, report, unknown
+from tileops.cli._plain_command import PlainGroup, use_plain_commands
+from tileops.cli._stdout import emit
 
 PROGRAM = "tileops"
 
@@ -36,7 +37,7 @@ The command ``name`` is the function ``name`` of the module ``tileops.cli.name``
 """
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(PlainGroup):
     """A group whose help needs only `COMMANDS`; resolving one command imports only its module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -55,12 +56,29 @@ class LazyGroup(TyperGroup):
         """Return the command the arguments name, its module imported now."""
         known = not args or args[0].startswith("-") or args[0] in COMMANDS
         # Completion asks about half-written lines, where an error would land on the prompt.
-        if not known and not ctx.resilient_parsing:
-            raise unknown("command", args[0], COMMANDS, f"commands: {', '.join(COMMANDS)}")
+        if not ctx.resilient_parsing:
+            if not known:
+                raise unknown("command", args[0], COMMANDS, f"commands: {', '.join(COMMANDS)}")
+            _check_working_directory()
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and command is not None:
             command = load_command(name)
         return name, command, rest
+
+
+def _check_working_directory() -> None:
+    """Reject a working directory that was removed: torch ends the process in one.
+
+    Raises:
+        LoadFailure: It was.
+    """
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise LoadFailure(
+            f"the working directory cannot be read: {error.strerror}",
+            remedy="change to a folder that exists",
+        ) from None
 
 
 def load_command(name: str) -> click.Command:
@@ -88,11 +106,13 @@ def _print_version(value: bool) -> None:
         return
     from importlib.metadata import PackageNotFoundError, version
 
+    lines = []
     for name in VERSIONED:
         try:
-            typer.echo(f"{name} {version(name)}")
+            lines.append(f"{name} {version(name)}\n")
         except PackageNotFoundError:
-            typer.echo(f"{name} not installed")
+            lines.append(f"{name} not installed\n")
+    emit("".join(lines))
     raise typer.Exit
 
 
@@ -119,7 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code.
 
     0: answered; 1: the answer is no; 2: wrong usage; 3: something could not be loaded;
-    4: inconclusive under ``--strict``. A traceback appears only with ``--traceback``.
+    4: inconclusive under ``--strict``; 74: stdout cannot be written. A traceback appears only with
+    ``--traceback``.
 
     Args:
         arguments: The words after the program's name; those of the process by default.
@@ -131,7 +152,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     words = [word for word in words[:end] if word != "--traceback"] + words[end:]
     command = typer.main.get_command(app)
     try:
+        if sys.stdout is None:
+            raise OutputFailure("the answer cannot be written: stdout is closed")
         code = command.main(words, prog_name=PROGRAM, standalone_mode=False)
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:
+        # Code of others may raise what no one expects; click has made an interrupt an Abort.
         code = report(error, show_traceback)
     sys.exit(code or ANSWERED)

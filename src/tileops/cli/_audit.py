@@ -12,7 +12,9 @@ from tileops.cli._audit_text import audit_lines
 from tileops.cli._failure import ANSWERED, INCONCLUSIVE, NO, UsageFailure
 from tileops.cli._imports import stdout_kept_clean
 from tileops.cli._ops import chosen_ops, explored_interfaces
-from tileops.cli._render import emit, write
+from tileops.cli._render import write
+from tileops.cli._stdout import emit
+from tileops.errors import InventoryError
 from tileops.findings import WRITERS, FindingReport
 from tileops.introspect.audit import (
     RULES,
@@ -20,10 +22,11 @@ from tileops.introspect.audit import (
     accepted_calls,
     audit_interface,
     findings_of,
+    provided_calls,
 )
+from tileops.introspect.formula import FALSE
 from tileops.introspect.inventory import (
     FamilyRecord,
-    InventoryError,
     read_folder,
     shipped_folder,
 )
@@ -37,23 +40,26 @@ def ask(ops: list[str], interface: str | None, modules: list[str], folder: Path 
         LoadFailure: A module or an op cannot be loaded.
     """
     with stdout_kept_clean():
-        accepted = accepted_calls(_inventory(folder))
+        written = _inventory(folder)
+        accepted, provided = accepted_calls(written), provided_calls(written)
         chosen = chosen_ops(ops, modules)
-        return Audit(
-            tuple(
-                audit_interface(one, accepted.get((one.table.op, one.table.interface)))
-                for one in explored_interfaces(chosen.values(), interface)
-            )
-        )
+        audits = []
+        for one in explored_interfaces(chosen.values(), interface):
+            place = (one.table.op, one.table.interface)
+            audits.append(audit_interface(one, accepted.get(place), provided.get(place, FALSE)))
+        return Audit(tuple(audits))
 
 
 def _inventory(folder: Path | None) -> Mapping[str, FamilyRecord]:
     if folder is None and not shipped_folder().is_dir():
         return {}
     try:
-        return read_folder(folder or shipped_folder())
+        found = read_folder(folder or shipped_folder())
     except InventoryError as error:
         raise UsageFailure("the inventory cannot be read", cause=str(error)) from error
+    if folder is not None and not found:
+        raise UsageFailure(f"there is no inventory file in {str(folder)!r}")
+    return found
 
 
 def code(audit: Audit, strict: bool) -> int:

@@ -56,7 +56,12 @@ def _interface(one: InterfaceAudit) -> dict[str, Any]:
         ],
         "more_unserved": one.more_gaps,
         "dead": [
-            {"key": d.candidate.key, "applies": d.applies, "blockers": list(d.blockers)}
+            {
+                "key": d.candidate.key,
+                "applies": d.applies,
+                "blockers": list(d.blockers),
+                "command": None if d.witness is None else d.witness.selection.command(),
+            }
             for d in one.dead
         ],
         "idle_preferences": [{"winner": i.winner.key, "loser": i.loser} for i in one.idle],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tileops.cli._render import Line, columns
+from tileops.cli._table import counted
 from tileops.introspect.audit import (
     Ambiguity,
     Audit,
@@ -17,6 +18,7 @@ from tileops.introspect.audit import (
     Raising,
     Region,
 )
+from tileops.introspect.symbolic.exploration import Witness
 
 _STYLE = {Proof.PROVED: "green", Proof.REFUTED: "bold red", Proof.NOT_PROVED: "bold yellow"}
 
@@ -37,8 +39,8 @@ def summary(audit: Audit) -> str:
     )
     findings = sum(one.findings for one in audit.interfaces)
     doubts = sum(len(one.doubts) for one in audit.interfaces)
-    said = f"{count} interface{'' if count == 1 else 's'}, {proved} proved unambiguous everywhere"
-    return f"{said}, {findings} finding{'' if findings == 1 else 's'}, {doubts} not proved"
+    said = f"{counted(count, 'interface')}, {proved} proved unambiguous everywhere"
+    return f"{said}, {counted(findings, 'finding')}, {doubts} not proved"
 
 
 def _interface(audit: InterfaceAudit) -> Iterator[Line]:
@@ -55,7 +57,7 @@ def _interface(audit: InterfaceAudit) -> Iterator[Line]:
     if audit.more_gaps:
         yield (("  further calls are unserved", "red"),)
     for dead in audit.dead:
-        yield _dead(dead)
+        yield from _dead(dead)
     for idle in audit.idle:
         text = f"{idle.winner.key} over {idle.loser}: no call is served by both"
         yield (("  idle preference  ", "yellow"), (text, ""))
@@ -111,15 +113,23 @@ def _gap(gap: Gap) -> Iterator[Line]:
 
 def _region(region: Region) -> Iterator[Line]:
     yield ((f"    where {region.text()}", ""),)
-    selection = region.witness.selection
-    yield ((f"    {selection.command() or selection.call.describe()}", "dim"),)
+    yield ((f"    {_seen(region.witness)}", "dim"),)
 
 
-def _dead(dead: Dead) -> Line:
+def _seen(witness: Witness) -> str:
+    """Say how a call is seen, or which call it is where no command shows it."""
+    return witness.selection.command() or witness.selection.call.describe()
+
+
+def _dead(dead: Dead) -> Iterator[Line]:
+    key = dead.candidate.key
     if not dead.applies:
-        return (("  dead  ", "yellow"), (f"{dead.candidate.key} applies to no possible call", ""))
+        yield (("  dead  ", "yellow"), (f"{key} applies to no possible call", ""))
+        return
     by = ", ".join(dead.blockers)
-    return (("  dead  ", "yellow"), (f"{dead.candidate.key} never wins: blocked by {by}", ""))
+    yield (("  dead  ", "yellow"), (f"{key} never wins: blocked by {by}", ""))
+    if dead.witness is not None:
+        yield ((f"    {_seen(dead.witness)}", "dim"),)
 
 
 def _doubt(doubt: Doubt) -> Line:

@@ -11,8 +11,9 @@ from tileops.cli._failure import unknown
 from tileops.cli._imports import load_op, stdout_kept_clean
 from tileops.cli._index import OpRow
 from tileops.cli._ops import explored_interfaces
-from tileops.cli._render import emit, write
-from tileops.cli._table import Table, table_lines, table_markdown
+from tileops.cli._render import write
+from tileops.cli._stdout import emit
+from tileops.cli._table import Table, counted, table_lines, table_markdown
 from tileops.introspect.boundaries import Boundaries, Boundary, boundaries, outcome_name
 from tileops.introspect.formula import DEVICE_FACTS, any_of, exact, spell
 from tileops.introspect.symbolic.exploration import Explored
@@ -63,7 +64,8 @@ _COLUMNS = ("fact", "before", "selects", "after", "selects", "with")
 
 def _table(explored: Explored, found: Boundaries) -> Table:
     note = f", {found.undecided} not decided" if found.undecided else ""
-    title = f"{explored.table.op}.{explored.table.interface}: {len(found.found)} boundaries{note}"
+    number = counted(len(found.found), "boundary", "boundaries")
+    title = f"{explored.table.op}.{explored.table.interface}: {number}{note}"
     return Table(title, _COLUMNS, tuple(_row(explored, one) for one in found.found))
 
 

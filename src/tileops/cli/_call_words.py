@@ -9,6 +9,7 @@ from typing import Any
 
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.cli._index import OpRow
+from tileops.cli._table import counted
 from tileops.cli._values import read_dtype, read_value
 from tileops.manifest import TypedShape
 from tileops.selection import fact_flag
@@ -100,7 +101,8 @@ def read_tensor(text: str, label: str) -> GivenTensor | None:
     except ValueError as error:
         raise UsageFailure(f"{label} {error}") from None
     if stride is not None and len(stride) != len(typed.shape):
-        raise UsageFailure(f"{label} has {len(typed.shape)} sizes and {len(stride)} strides")
+        sizes, strides = counted(len(typed.shape), "size"), counted(len(stride), "stride")
+        raise UsageFailure(f"{label} has {sizes} and {strides}")
     return GivenTensor(typed, stride)
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from tileops.cli._diff_json import diff_record
 from tileops.cli._diff_text import diff_lines, diff_markdown, outcome_text, region_text
 from tileops.cli._failure import LoadFailure
-from tileops.cli._render import emit, write
+from tileops.cli._render import write
+from tileops.cli._stdout import emit
+from tileops.errors import InventoryError
 from tileops.introspect.diff import InventoryDiff, diff
 from tileops.introspect.inventory import (
     FamilyRecord,
-    InventoryError,
     read_folder,
     read_revision,
 )
@@ -34,14 +35,22 @@ def ask(base: str, head: str, folder: str) -> InventoryDiff:
 def _read(source: str, folder: str) -> Mapping[str, FamilyRecord]:
     try:
         if source and Path(source).is_dir():
-            return read_folder(Path(source))
+            return _read_folder(Path(source))
         return read_revision(source, folder, Path.cwd())
     except InventoryError as error:
         raise LoadFailure(
-            f"no inventory in {source}",
+            f"no inventory in {source!r}",
             cause=str(error),
             remedy="give a folder of inventory files, or a git revision and --folder",
         ) from error
+
+
+def _read_folder(folder: Path) -> Mapping[str, FamilyRecord]:
+    found = read_folder(folder)
+    if not found:
+        # Compared with nothing, everything would be new; with nothing either, all the same.
+        raise InventoryError(source=str(folder), problem="there is no inventory file")
+    return found
 
 
 def render(found: InventoryDiff, form: str) -> None:

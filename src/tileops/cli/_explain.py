@@ -24,9 +24,11 @@ from tileops.cli._question import (
     chosen_interfaces,
     complete_facts,
     reject_impossible,
+    reject_infinite,
     reject_strangers,
 )
-from tileops.cli._render import emit, write
+from tileops.cli._render import write
+from tileops.cli._stdout import emit
 from tileops.cli._suppositions import supposing_words, tables_supposing
 from tileops.introspect.explanation import (
     Explanation,
@@ -90,6 +92,8 @@ def ask(question: Question) -> Explanation:
         call, requests, defaulted = _requests(question, op, chosen, device)
         answers = []
         for name, spec, facts in requests:
+            if question.why_not is not None:
+                reject_infinite(facts, "--why-not")
             answer = explain_request(tables[name], spec, facts, places.places)
             asked = question.why_not if question.why_not in answer.keys else None
             answers.append(_with_detail(answer, spec, asked))

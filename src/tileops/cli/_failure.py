@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 
 import click
 from click.exceptions import NoArgsIsHelpError
@@ -17,7 +18,9 @@ USAGE = 2
 NOT_LOADED = 3
 INCONCLUSIVE = 4
 INTERNAL = 70
+UNWRITTEN = 74
 INTERRUPTED = 130
+READER_GONE = 141
 
 OPS_REMEDY = "pip install 'tileops[ops]'"
 """What adds everything that the base installation leaves out."""
@@ -50,6 +53,12 @@ class UsageFailure(Failure):
     """What was asked cannot be asked: an unknown name, or a value that is none."""
 
 
+class OutputFailure(Failure):
+    """The answer cannot be written to stdout."""
+
+    exit_code = UNWRITTEN
+
+
 class LoadFailure(Failure):
     """A module or a backend that the question needs cannot be loaded."""
 
@@ -59,18 +68,38 @@ class LoadFailure(Failure):
 def unknown(what: str, name: str, known: Iterable[str], remedy: str | None = None) -> UsageFailure:
     """Reject a name, with the nearest known ones.
 
-    The known names are listed when none is near and no remedy says more.
+    Where none is near and no remedy says more, the known names are listed, of many the nearest.
     """
     names = list(known)
-    folded = {_folded(one): one for one in names}
-    near = [
-        folded[hit] for hit in difflib.get_close_matches(_folded(name), folded, n=3, cutoff=0.6)
-    ]
+    near = _nearest(name, names, 0.6)
     if near:
         hint = f"; did you mean {' or '.join(near)}?"
+    elif remedy:
+        hint = ""
+    elif len(names) > _MANY:
+        hint = f"; the nearest of {len(names)} are {', '.join(_nearest(name, names, 0.0))}"
     else:
-        hint = "" if remedy else f"; known: {', '.join(names) or 'none'}"
-    return UsageFailure(f"no {what} {name!r}{hint}", remedy=remedy)
+        hint = f"; known: {', '.join(names) or 'none'}"
+    return UsageFailure(f"no {what} {shortened(name)}{hint}", remedy=remedy)
+
+
+_MANY = 30
+
+
+def _nearest(name: str, names: list[str], cutoff: float) -> list[str]:
+    folded = {_folded(one): one for one in names}
+    near = difflib.get_close_matches(_folded(name), folded, n=3, cutoff=cutoff)
+    return [folded[one] for one in near]
+
+
+def shortened(text: str) -> str:
+    """Quote what was given, of something long its beginning."""
+    if len(text) <= _LONG:
+        return repr(text)
+    return f"{text[:_LONG]!r}... ({len(text)} characters)"
+
+
+_LONG = 80
 
 
 def _folded(name: str) -> str:
@@ -79,18 +108,25 @@ def _folded(name: str) -> str:
 
 def report(error: BaseException, show_traceback: bool) -> int:
     """Write what ended a command to stderr and return the exit code it deserves."""
-    if show_traceback:
-        traceback.print_exception(error)
-    if isinstance(error, click.Abort):
-        return INTERRUPTED
+    said = None if isinstance(error, click.Abort) else _said(error, show_traceback)
+    # Where stderr cannot be written either, the exit code still says what happened.
+    with suppress(OSError):
+        if show_traceback:
+            traceback.print_exception(error)
+        if said is not None:
+            said.show()
+    return INTERRUPTED if said is None else said.exit_code
+
+
+def _said(error: BaseException, show_traceback: bool) -> click.ClickException:
+    """Return what is to be shown of an error."""
     if not isinstance(error, click.ClickException):
-        return _report_exception(error, show_traceback)
+        return _failure_of(error, show_traceback)
     if isinstance(error, click.UsageError) and not isinstance(error, NoArgsIsHelpError):
         text = error.format_message().rstrip(".")
         remedy = None if error.ctx is None else f"{error.ctx.command_path} --help"
-        error = UsageFailure(text[:1].lower() + text[1:], remedy=remedy)
-    error.show()
-    return error.exit_code
+        return UsageFailure(text[:1].lower() + text[1:], remedy=remedy)
+    return error
 
 
 def missing_extra(error: ImportError) -> LoadFailure | None:
@@ -105,11 +141,20 @@ def missing_extra(error: ImportError) -> LoadFailure | None:
     )
 
 
-def _report_exception(error: BaseException, show_traceback: bool) -> int:
+class _Defect(Failure):
+    """An error that nothing foresaw."""
+
+    exit_code = INTERNAL
+
+
+def _failure_of(error: BaseException, show_traceback: bool) -> Failure:
     missing = missing_extra(error) if isinstance(error, ImportError) else None
     if missing is not None:
-        missing.show()
-        return missing.exit_code
+        return missing
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f"{error.filename}: "
+        return LoadFailure(f"{place}{error.strerror}")
     remedy = None if show_traceback else "--traceback shows where it was raised"
-    Failure(f"{error}" if str(error) else type(error).__name__, remedy=remedy).show()
-    return NOT_LOADED if isinstance(error, (TileopsError, ImportError)) else INTERNAL
+    foreseen = isinstance(error, (TileopsError, ImportError))
+    kind = LoadFailure if foreseen else _Defect
+    return kind(f"{error}" if str(error) else type(error).__name__, remedy=remedy)

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from tileops.cli._imports import load_op, stdout_kept_clean
 from tileops.cli._ops import explored_interfaces
-from tileops.cli._render import Line, emit, write
+from tileops.cli._render import Line, write
+from tileops.cli._stdout import emit
 from tileops.introspect.graph import Overlap, Pair, PrecedenceGraph, precedence_graph
 from tileops.selection import EdgeKind
 

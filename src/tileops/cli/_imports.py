@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tileops.cli._failure import OPS_REMEDY, LoadFailure
+from tileops.cli._failure import OPS_REMEDY, LoadFailure, UsageFailure
 from tileops.cli._index import OpRow
 
 if TYPE_CHECKING:
@@ -23,17 +23,25 @@ def import_modules(names: list[str]) -> None:
     """Import modules by name, the working directory included.
 
     Raises:
+        UsageFailure: One of them is no name of a module.
         LoadFailure: One of them cannot be imported.
     """
+    for name in names:
+        if not all(name.split(".")):
+            raise UsageFailure(f"a module is named in full, such as acme.kernels; got {name!r}")
     if names and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     for name in names:
         try:
             with redirect_stdout(sys.stderr):
                 import_module(name)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            # Whatever a module raises is its failure, but for a person who ends the command.
+            if type(error) is KeyboardInterrupt:
+                raise
+            text = f": {error}" if str(error) else ""
             raise LoadFailure(
-                f"cannot import {name}", cause=f"{type(error).__name__}: {error}"
+                f"cannot import {name}", cause=f"{type(error).__name__}{text}"
             ) from error
 
 

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
 from tileops.cli._audit_text import audit_lines
@@ -16,8 +17,10 @@ from tileops.cli._diff_text import diff_lines
 from tileops.cli._failure import LoadFailure, UsageFailure
 from tileops.cli._imports import stdout_kept_clean
 from tileops.cli._ops import chosen_ops, tables_of_op
-from tileops.cli._render import Line, emit, write
-from tileops.cli._table import Table, table_lines, table_markdown
+from tileops.cli._render import Line, write
+from tileops.cli._stdout import emit
+from tileops.cli._table import Table, counted, table_lines, table_markdown
+from tileops.errors import InventoryError
 from tileops.introspect.audit import Audit
 from tileops.introspect.collection import all_tables, families, in_tree_tables
 from tileops.introspect.drift import BrokenOp, Drift, drift, updated
@@ -25,7 +28,6 @@ from tileops.introspect.formula import TRUE, read, render
 from tileops.introspect.inventory import (
     SCHEMA,
     FamilyRecord,
-    InventoryError,
     KeyRecord,
     encode,
     read_folder,
@@ -67,7 +69,7 @@ class Subject:
         Raises:
             LoadFailure: A file holds no inventory.
         """
-        if not self.folder.is_dir():
+        if not self.folder.exists():
             return {}
         try:
             found = read_folder(self.folder)
@@ -87,6 +89,7 @@ def update(subject: Subject) -> tuple[BrokenOp, ...]:
 
     Raises:
         UsageFailure: Ops are named, and the folder holds an inventory already.
+        LoadFailure: The folder cannot be written.
     """
     if subject.named and any(subject.folder.glob("*.json")):
         raise UsageFailure(
@@ -95,12 +98,27 @@ def update(subject: Subject) -> tuple[BrokenOp, ...]:
         )
     with stdout_kept_clean():
         found, broken = updated(subject.ops.values(), subject.written(), subject.tables)
-    subject.folder.mkdir(parents=True, exist_ok=True)
-    for name, family in found.items():
-        (subject.folder / f"{name}.json").write_text(encode(family), encoding="utf-8")
-    for stale in set(subject.written()) - set(found):
-        (subject.folder / f"{stale}.json").unlink()
+    try:
+        _write(subject, found)
+    except OSError as error:
+        problem = f"the inventory cannot be written to {str(subject.folder)!r}"
+        raise LoadFailure(problem, cause=error.strerror) from error
     return broken
+
+
+def _write(subject: Subject, found: Mapping[str, FamilyRecord]) -> None:
+    """Write every file whole or not at all, and remove those of families that are gone."""
+    subject.folder.mkdir(parents=True, exist_ok=True)
+    gone = set(subject.written()) - set(found)
+    for name, family in found.items():
+        unfinished = subject.folder / f".{name}.json"
+        try:
+            unfinished.write_text(encode(family), encoding="utf-8")
+            unfinished.replace(subject.folder / f"{name}.json")
+        finally:
+            unfinished.unlink(missing_ok=True)
+    for stale in gone:
+        (subject.folder / f"{stale}.json").unlink()
 
 
 def check(subject: Subject) -> Drift:
@@ -130,7 +148,13 @@ def broken_lines(broken: tuple[BrokenOp, ...]) -> Iterator[Line]:
 
 
 def write_listing(subject: Subject, form: str) -> None:
-    """Write every op, interface and key to stdout."""
+    """Write every op, interface and key to stdout.
+
+    The table has the keys of installed backends too. The other forms say what the files say, and
+    stderr tells what that leaves out.
+    """
+    if form != "table":
+        _note_left_out(subject)
     if form == "md":
         with stdout_kept_clean():
             text = table_markdown(served_table(subject))
@@ -149,6 +173,21 @@ def write_listing(subject: Subject, form: str) -> None:
     with stdout_kept_clean():
         table = _listing(subject)
     write(table_lines(table))
+
+
+def _note_left_out(subject: Subject) -> None:
+    with stdout_kept_clean():
+        foreign = [
+            one.origin.distribution or str(one.origin.module)
+            for op in subject.ops.values()
+            for table in tables_of_op(op).values()
+            for one in table.candidates
+            if one.origin != table.origin
+        ]
+    if foreign and not subject.registered:
+        owners = ", ".join(sorted(set(foreign)))
+        text = f"note: left out: {counted(len(foreign), 'key')} of {owners}"
+        click.echo(f"{text}; --import with the name of its module adds such keys", err=True)
 
 
 _SERVED = ("op", "interface", "key", "class", "archs", "general", "preferred over", "serves")
@@ -172,7 +211,7 @@ def served_table(subject: Subject) -> Table:
         for interface, record in found.interfaces.items()
         for key, one in record.keys.items()
     ]
-    return Table(f"{len(rows)} keys", _SERVED, tuple(rows))
+    return Table(counted(len(rows), "key"), _SERVED, tuple(rows))
 
 
 def _serves_text(one: KeyRecord) -> str:
@@ -201,10 +240,9 @@ def _listing(subject: Subject) -> Table:
         for op in subject.ops.values()
         for interface, table in tables_of_op(op).items()
         for one in table.candidates
-        if subject.registered or one.origin == table.origin
     ]
-    ops = len(subject.ops)
-    return Table(f"{ops} op{'' if ops == 1 else 's'}, {len(rows)} keys", _COLUMNS, tuple(rows))
+    title = f"{counted(len(subject.ops), 'op')}, {counted(len(rows), 'key')}"
+    return Table(title, _COLUMNS, tuple(rows))
 
 
 def _row(op: str, interface: str, one: Candidate) -> tuple[str, ...]:

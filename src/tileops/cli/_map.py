@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import click
 
 from tileops.cli._failure import UsageFailure
@@ -12,13 +15,15 @@ from tileops.cli._map_svg import line_svg, page, raster_svg
 from tileops.cli._map_text import line_lines, raster_lines
 from tileops.cli._ops import tables_of_op
 from tileops.cli._places import DeviceOptions, read_places
-from tileops.cli._question import chosen_interfaces, complete_facts, given_facts
-from tileops.cli._render import emit, write
+from tileops.cli._question import chosen_interfaces, complete_facts, given_facts, reject_infinite
+from tileops.cli._render import write
+from tileops.cli._stdout import emit
 from tileops.cli._vary import read_axis
 from tileops.introspect.detail import machine_of
 from tileops.introspect.explanation import Place
-from tileops.introspect.maps import Raster, SelectionLine, line, raster
+from tileops.introspect.maps import Axis, Raster, SelectionLine, line, raster
 from tileops.introspect.symbolic.exploration import explore
+from tileops.selection import fact_flag
 
 
 def ask(
@@ -45,8 +50,11 @@ def ask(
             )
         spec = op.interfaces[names[0]].request
         axes = [read_axis(text, spec) for text in vary]
-        given = {**given_facts(ctx), **{axis.fact: axis.low for axis in axes}}
+        stated = given_facts(ctx)
+        _check_axes(axes, stated)
+        given = {**stated, **{axis.fact: axis.low for axis in axes}}
         facts, _ = complete_facts(op, names[0], given)
+        reject_infinite(facts, "a map")
         call = _place(options).call(spec, facts).resolved()
         explored = explore(tables[names[0]], spec, (machine_of(call),))
         values = explored.form.values(call)
@@ -55,11 +63,26 @@ def ask(
         return raster(explored, values, axes[0], axes[1])
 
 
+def _check_axes(axes: Sequence[Axis], stated: Mapping[str, Any]) -> None:
+    """Reject a fact that is asked to vary twice, or to vary and to stay.
+
+    Raises:
+        UsageFailure: There is one.
+    """
+    names = [axis.fact for axis in axes]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageFailure(f"{name} varies twice; two --vary name two facts")
+        if name in stated:
+            raise UsageFailure(f"{name} varies, and {fact_flag(name)} states it")
+
+
 def _place(options: DeviceOptions) -> Place:
     places = read_places(options)
     if len(places.places) > 1:
         raise UsageFailure(
-            "a map is of one device, and none was named", remedy="--gpu h200 or --arch 90"
+            "a map is of one device; none was named, and this machine has no GPU",
+            remedy="--gpu h200, --arch 90 or --device cpu",
         )
     return places.places[0]
 

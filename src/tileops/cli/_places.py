@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tileops.cli._failure import UsageFailure, unknown
+from tileops.cli._failure import UsageFailure, shortened, unknown
 
 if TYPE_CHECKING:
     import torch
@@ -66,6 +66,10 @@ def read_places(options: DeviceOptions) -> Places:
     return Places(places_of_boards(), every_board=True)
 
 
+_MOST_DEVICES = 128
+"""torch keeps the index of a device in a signed byte."""
+
+
 def _name(options: DeviceOptions) -> str:
     facts = [f"{fact.replace('_', '-')} {value}" for fact, value in options.stated]
     return ", ".join([*([options.device] if options.device else []), *facts])
@@ -79,12 +83,19 @@ def _read_device(options: DeviceOptions) -> torch.device:
     from tileops.errors import DeviceFactsError
 
     text = options.device or ""
+    kind, colon, index = text.partition(":")
+    known = sorted({"cpu", "meta", "mps", "xpu", *READERS.device_types})
+    remedy = f"--device takes {', '.join(known)}, each with an index if need be: cuda:0"
+    if colon and not (index.isdecimal() and len(index) < 4 and int(index) < _MOST_DEVICES):
+        raise UsageFailure(
+            f"--device {kind}: the index of a device is 0 to {_MOST_DEVICES - 1}, "
+            f"got {shortened(index)}",
+            remedy=remedy,
+        )
     try:
         device = torch.device(text)
     except RuntimeError:
-        known = sorted({"cpu", "meta", "mps", "xpu", *READERS.device_types})
-        remedy = f"--device takes {', '.join(known)}, each with an index if need be: cuda:0"
-        raise unknown("device", text.partition(":")[0], known, remedy) from None
+        raise unknown("device", kind, known, remedy) from None
     if device.type == "cuda" and device.index is not None and options.arch is None:
         try:
             facts_of(device)

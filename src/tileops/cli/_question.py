@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -74,6 +76,17 @@ def complete_facts(
     facts = {f.name: _value(f, given[f.name]) if f.name in given else f.default for f in declared}
     reject_impossible(spec(**facts))
     return facts, tuple(f.name for f in declared if f.name not in given)
+
+
+def reject_infinite(facts: Mapping[str, Any], asked: str) -> None:
+    """Reject a question that only formulas answer, which are about finite numbers.
+
+    Raises:
+        UsageFailure: A fact is infinite.
+    """
+    for name, value in facts.items():
+        if isinstance(value, float) and math.isinf(value):
+            raise UsageFailure(f"{asked} needs finite facts, and {fact_flag(name)} is {value}")
 
 
 def reject_impossible(call: CallSpec) -> None:

@@ -9,7 +9,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-import click
+from tileops.cli._stdout import emit
 
 Span = tuple[str, str]
 """Text and its style; the empty style is plain."""
@@ -43,21 +43,6 @@ def write(lines: Iterable[Line]) -> None:
     if sys.stdout.isatty():
         lines = _fitted(lines, shutil.get_terminal_size().columns)
     emit(_coloured(lines) if _in_colour() else plain(lines))
-
-
-def emit(text: str) -> None:
-    """Write to stdout now.
-
-    A reader that has gone, such as ``head``, ends the command with the code of a program that the
-    broken pipe kills, and quietly.
-    """
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Point stdout elsewhere, so that the interpreter's own flush at exit does not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(141) from None
 
 
 def without_roots(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from tileops.cli._render import emit
+from tileops.cli._stdout import emit
 
 __all__ = ["write_schema"]
 

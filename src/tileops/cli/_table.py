@@ -18,6 +18,11 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+def counted(number: int, noun: str, nouns: str | None = None) -> str:
+    """Return a number with its noun: in the plural, which adds an s unless stated, or of one."""
+    return f"{number} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
 def table_lines(table: Table) -> Iterator[Line]:
     """Yield the table with its columns aligned, one line per row."""
     yield ((table.title, "bold"),)

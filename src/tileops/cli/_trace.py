@@ -13,8 +13,9 @@ import msgspec
 
 from tileops.call_spec import spell
 from tileops.cli._failure import UsageFailure
-from tileops.cli._render import emit, write
-from tileops.cli._table import Table, table_html, table_lines, table_markdown
+from tileops.cli._render import write
+from tileops.cli._stdout import emit
+from tileops.cli._table import Table, counted, table_html, table_lines, table_markdown
 from tileops.introspect.trace import (
     CallRecord,
     OpSummary,
@@ -86,11 +87,6 @@ def write_tables(tables: Sequence[Table], form: str) -> None:
         emit(table_html("tileops trace", tables))
     else:
         write(line for one in tables for line in table_lines(one))
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def request_of(record: CallRecord) -> str:

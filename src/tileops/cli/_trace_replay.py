@@ -7,8 +7,8 @@ from typing import Any
 
 from tileops.cli._failure import LoadFailure
 from tileops.cli._imports import import_modules, stdout_kept_clean
-from tileops.cli._table import Table
-from tileops.cli._trace import NOT_REPRODUCIBLE, counted, read, request_of, write_json, write_tables
+from tileops.cli._table import Table, counted
+from tileops.cli._trace import NOT_REPRODUCIBLE, read, request_of, write_json, write_tables
 from tileops.introspect.trace import Change, Recording, Replay, replay
 from tileops.ops.catalogue import op_class
 

@@ -15,14 +15,34 @@ def run_recorded(command: list[str], output: Path, environment: dict[str, str]) 
 
     Raises:
         LoadFailure: torch is missing.
-        UsageFailure: There is no such command, or *output* holds something else.
+        UsageFailure: There is no such command, or *output* holds something else or cannot be
+            written.
     """
+    if not command[0]:
+        raise UsageFailure(
+            "the command to run is empty", remedy="tileops trace run -- python train.py"
+        )
     require_torch()
+    _check_output(output)
     _remove_earlier(output)
     try:
         os.execvpe(command[0], command, {**environment, "TILEOPS_TRACE": str(output.absolute())})
     except OSError as error:
         raise UsageFailure(f"cannot run {command[0]}", cause=error.strerror) from error
+
+
+def _check_output(output: Path) -> None:
+    """Check before the program runs, which may take hours, that it can be recorded."""
+    from tileops.introspect.trace import check_writable
+
+    if output.is_dir():
+        raise UsageFailure(f"-o names a file, and {str(output)!r} is a folder")
+    try:
+        check_writable(output.absolute())
+    except OSError as error:
+        raise UsageFailure(
+            f"{output} cannot be written", cause=error.strerror, remedy="-o FILE names another file"
+        ) from error
 
 
 def _remove_earlier(output: Path) -> None:

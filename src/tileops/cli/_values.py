@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from tileops.cli._failure import UsageFailure, unknown
+from tileops.cli._failure import UsageFailure, shortened, unknown
 from tileops.cli._index import FactRow
 from tileops.selection import fact_flag
 
@@ -100,11 +100,17 @@ def read_value(row: FactRow, text: str, label: str) -> Any:
     }
     reader = readers.get(row.kind.partition("[")[0], ast.literal_eval)
     try:
-        return reader(text)
+        value = reader(text)
+        # A number with thousands of digits can be read, but not always be written again.
+        repr(value)
+        return value
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        wanted = {"int": "a whole number", "float": "a number"}.get(row.kind, f"a {row.kind}")
+        wanted = _WANTED.get(row.kind, f"a {row.kind}")
         allowed = f", {row.range}" if row.range else ""
-        raise UsageFailure(f"{label} takes {wanted}{allowed}; got {text!r}") from None
+        raise UsageFailure(f"{label} takes {wanted}{allowed}; got {shortened(text)}") from None
+
+
+_WANTED = {"int": "a whole number", "float": "a number"}
 
 
 def read_dtype(text: str, label: str) -> str:
@@ -127,24 +133,30 @@ def read_arch(text: str) -> int:
         UsageFailure: The text spells none.
     """
     digits = text.lower().removeprefix("sm").removeprefix("_").removesuffix("a").replace(".", "")
-    if not digits.isdigit():
-        raise UsageFailure(f"--arch takes an architecture such as 90 or sm_90; got {text!r}")
+    if not (digits.isdecimal() and len(digits) < 10):
+        raise UsageFailure(
+            f"--arch takes an architecture such as 90 or sm_90; got {shortened(text)}"
+        )
     return int(digits)
 
 
-def at_least(least: int) -> Callable[[click.Parameter, int | None], int | None]:
-    """Return an option's callback that rejects smaller numbers."""
+def at_least(
+    least: int, most: int = 2**31 - 1
+) -> Callable[[click.Parameter, int | None], int | None]:
+    """Return an option's callback that rejects smaller numbers, and larger ones than *most*."""
 
     def check(param: click.Parameter, value: int | None) -> int | None:
         if value is not None and value < least:
             raise UsageFailure(f"{param.opts[0]} must be {least} or more, got {value}")
+        if value is not None and value > most:
+            raise UsageFailure(f"{param.opts[0]} must be {most} or less, got {value}")
         return value
 
     return check
 
 
 def _integer(text: str) -> int:
-    return int(text, 0) if not text.lstrip("-").isdigit() else int(text)
+    return int(text, 0) if not text.lstrip("-").isdecimal() else int(text)
 
 
 def _several(text: str) -> tuple[Any, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from tileops.call_spec import CallSpec, facts_declared
-from tileops.cli._failure import UsageFailure, unknown
+from tileops.cli._failure import UsageFailure, shortened, unknown
 from tileops.introspect.maps import Axis
 
-_FORM = re.compile(r"([\w-]+)=(-?\d+)\.\.(-?\d+)\Z")
+_FORM = re.compile(r"([\w-]+)=(-?\d{1,18})\.\.(-?\d{1,18})\Z", re.ASCII)
 
 
 def read_axis(text: str, spec: type[CallSpec]) -> Axis:
@@ -19,9 +19,18 @@ def read_axis(text: str, spec: type[CallSpec]) -> Axis:
     """
     match = _FORM.match(text)
     if match is None:
-        raise UsageFailure(f"--vary takes fact=low..high, got {text!r}", remedy="--vary n=1..8192")
+        raise UsageFailure(
+            f"--vary takes fact=low..high, whole numbers, got {shortened(text)}",
+            remedy="--vary n=1..8192",
+        )
     name, low, high = match[1].replace("-", "_"), int(match[2]), int(match[3])
-    numbers = {one.name: one for one in facts_declared(spec) if one.kind is int}
+    facts = {one.name: one for one in facts_declared(spec)}
+    numbers = {name: one for name, one in facts.items() if one.kind is int}
+    if name in facts and name not in numbers:
+        raise UsageFailure(
+            f"--vary takes an integer fact, and {name} is none",
+            remedy=f"integer facts: {', '.join(numbers) or 'none'}",
+        )
     if name not in numbers:
         raise unknown("integer fact", name, numbers)
     if low > high:

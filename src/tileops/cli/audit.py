@@ -35,7 +35,8 @@ def audit(
         list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
     ] = None,
     inventory: Annotated[
-        Path | None, typer.Option(help="The folder that says which calls may stay unserved.")
+        Path | None,
+        typer.Option(help="The folder that says where kernels are, and what may stay unserved."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 4 if not all is proved.")] = False,
     form: Annotated[

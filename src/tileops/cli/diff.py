@@ -46,7 +46,8 @@ def diff(
         write_schema("diff")
         return
     if base is None or head is None:
-        raise UsageFailure("diff needs BASE and HEAD", remedy="tileops diff main HEAD")
+        beside = "" if base is None else f", got only {base!r}"
+        raise UsageFailure(f"diff needs BASE and HEAD{beside}", remedy="tileops diff main HEAD")
     from tileops.cli._diff import FOLDER, ask, render
 
     found = ask(base, head, folder or FOLDER)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-from importlib.resources import files
 from typing import Annotated
 
 import typer
 
 from tileops.cli._failure import ANSWERED, NO
+from tileops.cli._schemas import write_schema
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -34,7 +34,7 @@ def doctor(
     read.
     """
     if schema:
-        typer.echo((files("tileops.cli") / "schemas" / "doctor.json").read_text("utf-8"), nl=False)
+        write_schema("doctor")
         return
     from tileops.cli._doctor import examine, render
 

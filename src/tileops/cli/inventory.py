@@ -46,6 +46,8 @@ def inventory(
 ) -> None:
     """List every op, interface and key; write them down with --update, compare with --check.
 
+    The table lists the keys of installed backends too, and says where each key is from. The files,
+    which belong to one repository, and the other forms have those of --import alone.
     --check compares meaning, not text: which calls select which key. It fails on any difference,
     on calls that became ambiguous or unserved, and on an op that declares no interfaces.
     """

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import enum
 import os
-import sys
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
-from tileops.cli._render import emit
+from tileops.cli._schemas import write_schema
+from tileops.cli._stdout import emit
+from tileops.cli._table import counted
 from tileops.cli._values import at_least
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def lint(
         bool, typer.Option("--update-baseline", help="Write the findings into the baseline.")
     ] = False,
     jobs: Annotated[
-        int, typer.Option("-j", "--jobs", callback=at_least(0), help="Processes; 0: one per CPU.")
+        int,
+        typer.Option("-j", "--jobs", callback=at_least(0, 1024), help="Processes; 0: one per CPU."),
     ] = 0,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither read nor write the cache.")
@@ -83,7 +84,7 @@ def lint(
     findings, fixed ones included, and 2 when the linter could not run as asked.
     """
     if schema:
-        emit((files("tileops.cli") / "schemas" / "lint.json").read_text("utf-8"))
+        write_schema("lint")
         return
     if statistics and form not in (Format.FULL, Format.CONCISE):
         raise UsageFailure(f"--statistics is text, and --format {form.value} is not")
@@ -134,23 +135,20 @@ def _fixes(safe: bool, unsafe: bool) -> frozenset[Applicability]:
 
 
 def _answer(run: LintRun, form: Format, diff: bool, statistics: bool) -> str:
-    """Return what goes to stdout, as far as its encoding can say it."""
+    """Return what goes to stdout."""
     from tileops.findings import WRITERS, write_statistics
 
     if diff:
         from tileops.lint._diff import diff_of
 
-        text = "".join(diff_of(path, change) for path, change in run.changes.items())
-    elif statistics:
-        text = write_statistics(run.report())
-    elif form in (Format.JSON, Format.SARIF):
+        return "".join(diff_of(path, change) for path, change in run.changes.items())
+    if statistics:
+        return write_statistics(run.report())
+    if form in (Format.JSON, Format.SARIF):
         from tileops.lint import installed_version
 
-        text = WRITERS[form.value](run.report(installed_version()))
-    else:
-        text = WRITERS[form.value](run.report())
-    encoding = sys.stdout.encoding or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+        return WRITERS[form.value](run.report(installed_version()))
+    return WRITERS[form.value](run.report())
 
 
 def _remark(run: LintRun, diff: bool) -> None:
@@ -159,13 +157,9 @@ def _remark(run: LintRun, diff: bool) -> None:
         typer.echo("note: there is no tracked Python file under the given paths", err=True)
     if run.fixed:
         verb = "would resolve" if diff else "resolved"
-        files = _counted(len(run.changes), "file")
-        typer.echo(f"fixes {verb} {_counted(run.fixed, 'finding')} in {files}", err=True)
+        files = counted(len(run.changes), "file")
+        typer.echo(f"fixes {verb} {counted(run.fixed, 'finding')} in {files}", err=True)
     if diff and run.findings:
-        typer.echo(f"{_counted(len(run.findings), 'finding')} would be left", err=True)
+        typer.echo(f"{counted(len(run.findings), 'finding')} would be left", err=True)
     if run.known:
-        typer.echo(f"the baseline knows {_counted(run.known, 'finding')}", err=True)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+        typer.echo(f"the baseline knows {counted(run.known, 'finding')}", err=True)

@@ -32,7 +32,7 @@ def map(
         typer.Argument(help=OP_HELP, autocompletion=complete_op, show_default=False),
     ] = None,
     vary: Annotated[
-        list[str] | None, typer.Option(help="A fact that varies, n=1..8192; once or twice.")
+        list[str] | None, typer.Option(help="An integer fact and its span, n=1..8192; or two.")
     ] = None,
     interface: Annotated[
         str | None,
@@ -53,7 +53,8 @@ def map(
     """Map which key calls of OP select while one fact varies, or two.
 
     Along one fact the intervals are exact; over two, cells say whether they are proved to be
-    uniform. The other facts are options, as for tileops explain.
+    uniform. The other facts are options, as for tileops explain. A map is of one device: the
+    machine's GPU, or the one that --gpu, --arch or --device names.
     """
     if op is None or not vary or len(vary) > 2:
         raise UsageFailure(

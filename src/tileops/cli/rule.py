@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tileops.cli._failure import unknown
+from tileops.cli._stdout import emit
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -24,9 +25,9 @@ def rule(
     rules = all_rules()
     if name is None:
         width = max(map(len, rules))
-        for one in map(summary, rules.values()):
-            typer.echo(f"{one.id:{width}}  {one.severity:8}  {one.summary}")
+        listed = map(summary, rules.values())
+        emit("".join(f"{one.id:{width}}  {one.severity:8}  {one.summary}\n" for one in listed))
     elif name in rules:
-        typer.echo(page(rules[name]), nl=False)
+        emit(page(rules[name]))
     else:
         raise unknown("rule", name, rules)

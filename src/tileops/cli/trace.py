@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._plain_command import PlainGroup
 from tileops.cli._schemas import write_schema
 
 app = typer.Typer(
+    cls=PlainGroup,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -36,6 +36,20 @@ class CallSpecTypeError(DispatchError, TypeError):
     template = "{op}: interface {interface!r} takes a {request} call spec, got {given}"
 
 
+class ImpossibleCallError(DispatchError, ValueError):
+    """A question is about a call that no op makes.
+
+    Cause:
+        A fact of the call spec has another type than declared or lies outside its range, or
+        ``impossible()`` of the call spec says why there is no such call.
+
+    Remedy:
+        Correct the fact that the message names.
+    """
+
+    template = "{op}: no call of {interface!r} has these facts: {problem}"
+
+
 class UnkeyableFactError(DispatchError, TypeError):
     """A call spec holds a value that a cache cannot be keyed by.
 
@@ -179,6 +193,52 @@ class ForwardOnlyError(DispatchError, RuntimeError):
         "{op}: {tensor} requires a gradient, and the op is forward only: its result would be "
         "detached silently. Call it under torch.no_grad(), or pass {tensor}.detach()"
     )
+
+
+class NoGradientOfInputError(ForwardOnlyError):
+    """An input requires a gradient that the op's backward does not give.
+
+    Cause:
+        The op has a backward, and it gives the gradients of other inputs.
+
+    Remedy:
+        Detach the input, or call the op under ``torch.no_grad()``.
+    """
+
+    template = (
+        "{op}: {tensor} requires a gradient, and the op's backward gives those of {inputs} alone. "
+        "Pass {tensor}.detach(), or call the op under torch.no_grad()"
+    )
+
+
+class GradientIntoBufferError(ForwardOnlyError):
+    """A call records a gradient and writes an output into a buffer.
+
+    Cause:
+        A tensor requires a gradient, and a buffer is given, which would cut the output off.
+
+    Remedy:
+        Leave the buffer out, or call the op under ``torch.no_grad()``.
+    """
+
+    template = (
+        "{op}: {tensor} requires a gradient, and an output that is written into {buffer} passes "
+        "none on. Leave {buffer} out, or call the op under torch.no_grad()"
+    )
+
+
+class GradientDeclarationError(DispatchError, ValueError):
+    """The backward that an op declares names what its calls do not have.
+
+    Cause:
+        ``gradient()`` names an input or an output that the signature does not list, that this call
+        does not return, or that is written in place.
+
+    Remedy:
+        Name inputs that are not written, and outputs that the call returns anew.
+    """
+
+    template = "{op}: {field} of its gradient() name {name!r}; such a call has {names}"
 
 
 class NoMemoryError(DispatchError, TypeError):

@@ -160,6 +160,7 @@ def _key_record(candidate: Candidate, explored: Explored, spec: type[CallSpec]) 
         kernel=_named(kernel),
         file="" if location is None else location.file,
         distribution=candidate.origin.distribution,
+        module=candidate.origin.module,
         devices=sorted(kernel.devices),
         archs=None if kernel.supported_archs is None else sorted(kernel.supported_archs),
         general=kernel.general,

@@ -42,7 +42,11 @@ def machine_of(call: CallSpec) -> Machine:
 def _detailed(explored: Explored, group: Group, key: str | None) -> Group:
     if group.call.device_type is None:
         return group
-    values = explored.form.values(group.call)
+    try:
+        values = explored.form.values(group.call)
+    except OverflowError:
+        # Formulas are about exact numbers, and an infinite fact has none.
+        return group
     found = {
         v.key: tuple(one for one in conditions(explored, v.key, values) if _is_own(one))
         for v in group.selection.verdicts

@@ -15,6 +15,7 @@ from tileops.introspect.inventory import (
     FamilyRecord,
     InterfaceRecord,
     KeyRecord,
+    OpRecord,
     model_of,
     with_machines,
 )
@@ -104,31 +105,43 @@ class InventoryDiff:
 def diff(base: Mapping[str, FamilyRecord], head: Mapping[str, FamilyRecord]) -> InventoryDiff:
     """Compare every interface of two inventories."""
     old, new = _interfaces(base), _interfaces(head)
-    found = [_compared(*place, old.get(place), new.get(place)) for place in sorted({*old, *new})]
+    found = []
+    for place in sorted({*old, *new}):
+        before, after = old.get(place), new.get(place)
+        if before is None or after is None:
+            found.append(InterfaceDiff(*place, Kind.ADDED if before is None else Kind.REMOVED))
+        else:
+            found.append(compare_interfaces(*place, before[1], after[1], after[0].imports))
     return InventoryDiff(tuple(one for one in found if one.kind is not Kind.SAME))
 
 
-def _interfaces(families: Mapping[str, FamilyRecord]) -> dict[tuple[str, str], InterfaceRecord]:
+def _interfaces(
+    families: Mapping[str, FamilyRecord],
+) -> dict[tuple[str, str], tuple[OpRecord, InterfaceRecord]]:
     return {
-        (op, interface): record
+        (op, interface): (found, record)
         for family in families.values()
         for op, found in with_machines(family).ops.items()
         for interface, record in found.interfaces.items()
     }
 
 
-def _compared(
-    op: str, interface: str, old: InterfaceRecord | None, new: InterfaceRecord | None
-) -> InterfaceDiff:
-    if old is None or new is None:
-        return InterfaceDiff(op, interface, Kind.ADDED if old is None else Kind.REMOVED)
-    return compare_interfaces(op, interface, old, new)
-
-
 def compare_interfaces(
-    op: str, interface: str, old: InterfaceRecord, new: InterfaceRecord
+    op: str,
+    interface: str,
+    old: InterfaceRecord,
+    new: InterfaceRecord,
+    imports: tuple[str, ...] = (),
 ) -> InterfaceDiff:
-    """Compare one interface: its declarations as data, its selection as formulas."""
+    """Compare one interface: its declarations as data, its selection as formulas.
+
+    Args:
+        op: The op's class name.
+        interface: The interface.
+        old: The interface before.
+        new: The interface after.
+        imports: What a command must import to have the op.
+    """
     declarations = (*_facts_declared(old, new), *_keys_declared(old, new))
     workloads = tuple(_workloads(old, new))
     if _meaning(old) == _meaning(new):
@@ -138,13 +151,15 @@ def compare_interfaces(
 
     comparison = Comparison(model_of(op, interface, old), model_of(op, interface, new))
     comparison.run(_not_compared(old, new), _MOST_REGIONS)
+    keys = [one.module for one in new.keys.values() if one.module is not None]
+    modules = sorted({*imports, *keys})
     changes = tuple(
         Change(
             a,
             b,
             r.conditions,
             r.witness,
-            explain_command(op, interface, comparison.domain, r.witness),
+            explain_command(op, interface, comparison.domain, r.witness, modules),
         )
         for a, b, r in comparison.found
     )

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tileops.errors import DispatchError
-from tileops.introspect.audit import InterfaceAudit, accepted_calls, audit_interface
+from tileops.introspect.audit import InterfaceAudit, accepted_calls, audit_interface, provided_calls
 from tileops.introspect.collection import Tables, explore_op, families
 from tileops.introspect.diff import InventoryDiff, diff
-from tileops.introspect.formula import Term, all_of, write
+from tileops.introspect.formula import FALSE, Term, all_of, write
 from tileops.introspect.inventory import AcceptedRecord, FamilyRecord
 from tileops.ops.op import Op
 
@@ -50,9 +50,11 @@ def drift(ops: Iterable[type[Op]], written: Families, tables: Tables) -> Drift:
     """Compare ops with what is written about them, by meaning."""
     sound, broken = _sound(ops)
     now = families(sound, _accepted(written), tables)
-    accepted = accepted_calls(written)
+    accepted, provided = accepted_calls(written), provided_calls(written)
     audits = [
-        audit_interface(found, accepted.get((op.__name__, name)))
+        audit_interface(
+            found, accepted.get((op.__name__, name)), provided.get((op.__name__, name), FALSE)
+        )
         for op in sound
         for name, found in explore_op(op, tables).items()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import cast
 
@@ -12,10 +13,21 @@ from tileops.selection import fact_flag
 __all__ = ["explain_command", "fact_options"]
 
 
-def explain_command(op: str, interface: str, domain: Domain, values: Values) -> str:
-    """Return the command that explains a call; nothing is imported to make it."""
-    words = ["tileops", "explain", op, "--interface", interface, *fact_options(domain, values)]
-    return shlex.join(words)
+def explain_command(
+    op: str, interface: str, domain: Domain, values: Values, modules: Iterable[str] = ()
+) -> str:
+    """Return the command that explains a call; nothing is imported to make it.
+
+    Args:
+        op: The op's class name.
+        interface: The interface.
+        domain: The calls.
+        values: The facts of the call.
+        modules: What the command imports, since op and keys are not all to be had without.
+    """
+    imports = [word for module in modules for word in ("--import", module)]
+    facts = fact_options(domain, values)
+    return shlex.join(["tileops", "explain", op, "--interface", interface, *imports, *facts])
 
 
 def fact_options(domain: Domain, values: Values) -> tuple[str, ...]:

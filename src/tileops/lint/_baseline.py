@@ -80,6 +80,8 @@ class BaselineFile:
         except OSError as error:
             problem = f"cannot be read: {error.strerror}"
             raise BaselineError(path=self.shown, problem=problem) from error
+        except RecursionError as error:
+            raise BaselineError(path=self.shown, problem="nests too deep") from error
         except ValueError as error:
             raise BaselineError(path=self.shown, problem=f"is no JSON: {error}") from error
         return Baseline(frozenset(_known(document, self.shown)))

@@ -83,6 +83,8 @@ def read_settings(root: Path) -> Settings:
         document = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return Settings()
+    except RecursionError as error:
+        raise LintConfigurationError(file=file.name, problem="nests too deep") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LintConfigurationError(file=file.name, problem=f"cannot be read: {error}") from error
     except OSError as error:

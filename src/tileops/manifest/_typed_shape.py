@@ -10,6 +10,7 @@ from tileops.manifest._form import FormError, nearest
 from tileops.manifest._itemsize import ITEMSIZE, SHORT
 
 _FORM = re.compile(r"\s*(\w+)\s*\[([\d,\s]*)\]\s*")
+_DIGITS = 18
 _LONG = {long: short for short, long in SHORT.items()}
 
 
@@ -39,6 +40,8 @@ class TypedShape:
             sizes.pop()
         if not all(size.isdecimal() for size in sizes):
             raise FormError(f"{text!r} is no tensor; write its sizes with commas between them")
+        if any(len(size) > _DIGITS for size in sizes):
+            raise FormError(f"no tensor has a size of more than {_DIGITS} digits")
         return cls(dtype, tuple(int(size) for size in sizes))
 
     @property

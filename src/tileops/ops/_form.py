@@ -8,14 +8,18 @@ between them, the kernel requests, the kernels found, the results.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tileops.ops._in_tree import in_tree
+import torch
+
+from tileops.ops._differentiable import Links, linked, links_of
 from tileops.ops._observers import observed
 from tileops.ops._plan import Preparation, Run, returned, with_outputs
 from tileops.ops._signature import BoundCall, Sizes, check_results, plain_results
+from tileops.ops._writes import writing
 
 if TYPE_CHECKING:
     from tileops.ops.op import Op
@@ -31,11 +35,13 @@ class Form:
         call: One of them, checked.
         sizes: What the sizes of each must satisfy.
         preparation: The inputs that are copied.
+        links: How their gradients flow, or None.
     """
 
     call: BoundCall
     sizes: Sizes
     preparation: Preparation
+    links: Links | None
 
     @classmethod
     def of(cls, op: Op, call: BoundCall, inputs: tuple[Any, ...]) -> Form | None:
@@ -48,7 +54,10 @@ class Form:
         if op.checks is None or call.empty or choice is None or choice.target is not None:
             return None
         sizes = op.checks.sizes(call)
-        return None if sizes is None else cls(call, sizes, Preparation.of(call, inputs))
+        if sizes is None:
+            return None
+        links = links_of(op, call, inputs, {})
+        return cls(call, sizes, Preparation.of(call, inputs), links)
 
     def run(
         self,
@@ -73,9 +82,11 @@ class Form:
         shapes = self.sizes.outputs_for(tuple(chain.from_iterable(given)))
         if shapes is None:
             return None
-        bound, kernels = in_tree(op, inputs)
-        run = self.preparation.on(bound)
-        results = run(*inputs, **buffers, **execution)
+        kernels = op.kernels_for(inputs)
+        run = self.preparation.on(op.bind(kernels, *inputs))
+        run = writing(self.call, run, inputs, buffers)
+        with nullcontext() if self.links is None else torch.no_grad():
+            results = run(*inputs, **buffers, **execution)
         outputs = plain_results(self.call, shapes, results, inputs)
         if outputs is None:
             # The full checks accept more than what is plain, and say what is wrong.
@@ -83,4 +94,6 @@ class Form:
             call = op.checks.check(inputs, buffers, execution)
             source = ", ".join(type(one).__qualname__ for one in kernels)
             outputs = check_results(call, results, inputs, buffers, source=source)
+        if self.links is not None:
+            return linked(self.links, self.call, run, results, inputs)
         return returned(outputs), with_outputs(self.call, run, results)

@@ -95,7 +95,7 @@ def returned(outputs: Sequence[torch.Tensor]) -> Any:
 
 
 def empty_run(call: BoundCall, check: Callable[[], None]) -> Run:
-    """Return what a call that writes no element runs: its outputs, as the signature says.
+    """Return what a call that writes no element runs: its new outputs, as the signature says.
 
     Args:
         call: The call.
@@ -104,7 +104,8 @@ def empty_run(call: BoundCall, check: Callable[[], None]) -> Run:
 
     def construct(*inputs: Any, **keywords: Any) -> Any:
         check()
-        return returned(empty_outputs(call, inputs, keywords))
+        outputs = zip(call.outputs, empty_outputs(call, inputs, keywords), strict=True)
+        return returned([one for name, one in outputs if name not in call.aliases])
 
     return construct
 

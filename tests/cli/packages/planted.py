@@ -39,10 +39,16 @@ class DecodeFwdInterface(KernelInterface):
 
 
 class DecodeKernel(Kernel, DecodeFwdInterface):
-    """Serves every call."""
+    """Serves whatever fits its index."""
 
     general = True
     supported_archs = [80, 89, 90]
+
+    @classmethod
+    def refusal(cls, call: DecodeCall) -> str | None:
+        if call.seqlen_kv > 131072:
+            return f"serves at most 131072 positions, got {call.seqlen_kv}"
+        return super().refusal(call)
 
     def forward(self, q: object) -> object:
         return q
@@ -52,7 +58,7 @@ class DecodeBs1Kernel(DecodeKernel):
     """For one sequence."""
 
     general = False
-    supported_archs = [90]
+    supported_archs = [89, 90]
 
     @classmethod
     def refusal(cls, call: DecodeCall) -> str | None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tileops.introspect.audit._accepted import AcceptedCalls, accepted_calls
+from tileops.introspect.audit._accepted import (
+    AcceptedCalls,
+    ProvidedCalls,
+    accepted_calls,
+    provided_calls,
+)
 from tileops.introspect.audit._findings import RULES, findings_of
 from tileops.introspect.audit._interface import audit_interface
 from tileops.introspect.audit._report import (
@@ -31,9 +36,11 @@ __all__ = [
     "InterfaceAudit",
     "PlaceAudit",
     "Proof",
+    "ProvidedCalls",
     "Raising",
     "Region",
     "accepted_calls",
     "audit_interface",
     "findings_of",
+    "provided_calls",
 ]

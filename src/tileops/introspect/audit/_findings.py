@@ -20,6 +20,7 @@ from tileops.introspect.audit._report import (
     Raising,
     Region,
 )
+from tileops.introspect.symbolic.exploration import Witness
 from tileops.selection import Candidate
 
 __all__ = ["RULES", "findings_of"]
@@ -125,6 +126,7 @@ def _dead(name: str, dead: Dead, root: Path) -> Finding:
         dead.candidate,
         root,
         f"{name}: no possible call selects {dead.candidate.key}: {why}",
+        *_seen(dead.witness),
     )
 
 
@@ -154,7 +156,11 @@ def _regions(regions: tuple[Region, ...]) -> str:
 
 
 def _commands(region: Region) -> tuple[str, ...]:
-    command = region.witness.selection.command()
+    return _seen(region.witness)
+
+
+def _seen(witness: Witness | None) -> tuple[str, ...]:
+    command = None if witness is None else witness.selection.command()
     return () if command is None else (f"see it with: {command}",)
 
 

@@ -24,19 +24,21 @@ __all__ = ["audit_interface"]
 
 
 def audit_interface(
-    explored: Explored, accepted: Mapping[str, Term] | None = None
+    explored: Explored, accepted: Mapping[str, Term] | None = None, provided: Term = FALSE
 ) -> InterfaceAudit:
     """Prove what can be proved of one interface, and find calls that refute the rest.
 
     Args:
         explored: The interface.
         accepted: Calls that may stay unserved, by the reason.
+        provided: Where an inventory has some key that is available, as if one were there still.
     """
     accepted = accepted or {}
     model = explored.model
     clashes = {pair: _clash(explored, *pair) for pair in model.unordered()}
     available = _available(explored)
-    gap = _gaps(explored, available, any_of(accepted.values()))
+    asked = _asked(explored, available, provided)
+    gap = _gaps(explored, asked, any_of(accepted.values()))
     raising, doubts = _raising(explored)
     doubts += [one.doubt for one in (*clashes.values(), gap) if one.doubt is not None]
     return InterfaceAudit(
@@ -51,7 +53,7 @@ def audit_interface(
             if settled.regions
         ),
         gaps=(
-            *(Gap(_where(explored, one.conditions, available), one) for one in gap.regions),
+            *(Gap(_where(explored, one.conditions, asked), one) for one in gap.regions),
             *_accepted_gaps(explored, accepted),
         ),
         more_gaps=bool(gap.regions) and not gap.complete,
@@ -77,17 +79,27 @@ def _clash(explored: Explored, first: str, second: str) -> Settled:
     return settle(explored, claim, explored.model.tied(first, second), tied)
 
 
-def _gaps(explored: Explored, available: Mapping[str, tuple[str, ...]], accepted: Term) -> Settled:
-    places = explored.model.domain.places()
-    inhabited = any_of(condition for place, condition in places.items() if available[place])
-    if inhabited == FALSE:
+def _asked(
+    explored: Explored, available: Mapping[str, tuple[str, ...]], provided: Term
+) -> Mapping[str, Term]:
+    """Return the places where calls are to be served: those where a key is, or was, available."""
+    return {
+        place: condition
+        for place, condition in explored.model.domain.places().items()
+        if available[place] or explored.prover.find(condition, provided).found
+    }
+
+
+def _gaps(explored: Explored, asked: Mapping[str, Term], accepted: Term) -> Settled:
+    if not asked:
         return Settled((), complete=True)
 
     def unserved(selection: Selection) -> bool:
         return selection.outcome in (Outcome.UNSERVED, Outcome.NO_DEVICE)
 
     claim = "every possible call is served"
-    return settle(explored, claim, explored.model.unserved, unserved, inhabited, negate(accepted))
+    inside = any_of(asked.values())
+    return settle(explored, claim, explored.model.unserved, unserved, inside, negate(accepted))
 
 
 def _accepted_gaps(explored: Explored, accepted: Mapping[str, Term]) -> Iterable[Gap]:
@@ -163,15 +175,14 @@ def _available(explored: Explored) -> dict[str, tuple[str, ...]]:
 def _where(
     explored: Explored,
     conditions: tuple[Term, ...],
-    available: Mapping[str, tuple[str, ...]] | None = None,
+    places: Mapping[str, Term] | None = None,
 ) -> tuple[str, ...]:
-    """Return the places with such calls, of those alone where some key is available."""
-    places = explored.model.domain.places()
+    """Return the places with such calls, of all unless some are named."""
+    among = explored.model.domain.places() if places is None else places
     return tuple(
         place
-        for place, condition in places.items()
-        if (available is None or available[place])
-        and not explored.prover.find(condition, *conditions).proved_none
+        for place, condition in among.items()
+        if not explored.prover.find(condition, *conditions).proved_none
     )
 
 

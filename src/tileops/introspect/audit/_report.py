@@ -81,7 +81,7 @@ def _quoted(key: str) -> str:
 
 @dataclass(frozen=True)
 class Gap:
-    """Possible calls that no key serves on machines where some key is available.
+    """Possible calls that no key serves, where some key is available or an inventory has one.
 
     Attributes:
         places: The architectures where it happens.
@@ -102,11 +102,13 @@ class Dead:
         candidate: The key.
         applies: Whether it applies to any possible call.
         blockers: The keys of which one outranks it wherever it applies.
+        witness: The plainest call that it applies to and loses; None where it applies to none.
     """
 
     candidate: Candidate
     applies: bool
     blockers: tuple[str, ...] = ()
+    witness: Witness | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ import json
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
+from typing import Final
 
 from tileops.introspect.formula._term import Term, Value
 
@@ -26,6 +28,8 @@ _ARITY = {
     "pow2": 1,
     "ite": 3,
 }
+_DEEPEST: Final = 200
+"""Deeper formulas are rejected: what reads them descends as deep."""
 _BINARY = frozenset(["add", "mul", "div", "mod", "quot", "eq", "ne", "lt", "le", "gt", "ge"])
 
 
@@ -54,6 +58,7 @@ def _write_value(value: Value) -> str:
     return str(value)
 
 
+@cache
 def read(text: str) -> Term:
     """Return the term that *text* writes.
 
@@ -61,7 +66,7 @@ def read(text: str) -> Term:
         FormulaSyntaxError: It writes none.
     """
     tokens = _tokens(text)
-    term = _read(next(tokens, ""), tokens)
+    term = _read(next(tokens, ""), tokens, 0)
     rest = next(tokens, None)
     if rest is not None:
         raise FormulaSyntaxError(f"{rest!r} follows the formula in {text!r}")
@@ -69,8 +74,8 @@ def read(text: str) -> Term:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    position = 0
-    while text[position:].strip():
+    position, text = 0, text.rstrip()
+    while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise FormulaSyntaxError(f"cannot read {text[position:]!r}")
@@ -78,14 +83,16 @@ def _tokens(text: str) -> Iterator[str]:
         yield match[0].strip()
 
 
-def _read(token: str, tokens: Iterator[str]) -> Term:
+def _read(token: str, tokens: Iterator[str], depth: int) -> Term:
     if token != "(":
         return _read_leaf(token)
+    if depth == _DEEPEST:
+        raise FormulaSyntaxError(f"a formula nests deeper than {_DEEPEST} brackets")
     op = next(tokens, "")
     if op == "in":
         name = next(tokens, "")
         return Term("in", name, *(_read_value(one) for one in _until_closed(tokens)))
-    parts = [_read(one, tokens) for one in _until_closed(tokens)]
+    parts = [_read(one, tokens, depth + 1) for one in _until_closed(tokens)]
     expected = 2 if op in _BINARY else _ARITY.get(op)
     if expected is None and op not in ("and", "or"):
         raise FormulaSyntaxError(f"there is no operator {op!r}")

@@ -5,7 +5,6 @@ made by `tileops.introspect.collection`.
 """
 
 from tileops.introspect.inventory._files import (
-    InventoryError,
     encode,
     read_folder,
     read_revision,
@@ -38,7 +37,6 @@ __all__ = [
     "FactRecord",
     "FamilyRecord",
     "InterfaceRecord",
-    "InventoryError",
     "KeyRecord",
     "MachineRecord",
     "OpRecord",

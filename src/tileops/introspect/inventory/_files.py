@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
+from tileops.errors import InventoryError
+from tileops.introspect.formula import FormulaSyntaxError, read
 from tileops.introspect.inventory._record import SCHEMA, FamilyRecord
 
 __all__ = [
-    "InventoryError",
     "encode",
     "read_folder",
     "read_revision",
@@ -23,20 +24,6 @@ __all__ = [
 
 
 _WIDTH: Final = 100
-
-
-class InventoryError(ValueError):
-    """An inventory cannot be read.
-
-    Attributes:
-        source: The file, folder or revision.
-        problem: What is wrong with it.
-    """
-
-    def __init__(self, source: str, problem: str) -> None:
-        self.source = source
-        self.problem = problem
-        super().__init__(f"{source}: {problem}")
 
 
 def encode(family: FamilyRecord) -> str:
@@ -71,8 +58,17 @@ def read_folder(folder: Path) -> Mapping[str, FamilyRecord]:
         InventoryError: There is no such folder, or a file holds no inventory.
     """
     if not folder.is_dir():
-        raise InventoryError(str(folder), "there is no such folder")
-    return _families((file.name, file.read_bytes()) for file in sorted(folder.glob("*.json")))
+        problem = "is no folder" if folder.exists() else "there is no such folder"
+        raise InventoryError(source=str(folder), problem=problem)
+    return _families((file.name, _content(file)) for file in sorted(folder.glob("*.json")))
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+        raise InventoryError(source=str(file), problem=problem) from error
 
 
 def read_revision(revision: str, folder: str, repository: Path) -> Mapping[str, FamilyRecord]:
@@ -82,7 +78,8 @@ def read_revision(revision: str, folder: str, repository: Path) -> Mapping[str, 
         InventoryError: git does not know the revision, or a file holds no inventory.
     """
     if not revision or revision.startswith("-"):
-        raise InventoryError(repr(revision), "this names no revision and no folder")
+        problem = "this names no revision and no folder"
+        raise InventoryError(source=repr(revision), problem=problem)
     listed = _git(repository, "ls-tree", "--name-only", f"{revision}:{folder}").decode()
     names = [name for name in sorted(listed.splitlines()) if name.endswith(".json")]
     return _families(
@@ -95,10 +92,10 @@ def _git(repository: Path, *words: str) -> bytes:
     try:
         done = subprocess.run(["git", *words], cwd=repository, capture_output=True, check=True)
     except FileNotFoundError as error:
-        raise InventoryError(words[-1], "git is not installed") from error
+        raise InventoryError(source=words[-1], problem="git is not installed") from error
     except subprocess.CalledProcessError as error:
         problem = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
-        raise InventoryError(words[-1], problem or "git failed") from error
+        raise InventoryError(source=words[-1], problem=problem or "git failed") from error
     return done.stdout
 
 
@@ -107,12 +104,30 @@ def _families(files: Iterable[tuple[str, bytes]]) -> Mapping[str, FamilyRecord]:
     for name, content in files:
         try:
             family = msgspec.json.decode(content, type=FamilyRecord)
-        except msgspec.MsgspecError as error:
-            raise InventoryError(name, str(error)) from error
-        if family.schema.rpartition(".")[0] != SCHEMA.rpartition(".")[0]:
-            raise InventoryError(name, f"has the schema {family.schema}, expected {SCHEMA}")
+            if family.schema.rpartition(".")[0] != SCHEMA.rpartition(".")[0]:
+                problem = f"has the schema {family.schema}, expected {SCHEMA}"
+                raise InventoryError(source=name, problem=problem)
+            _check_formulas(family)
+        except RecursionError as error:
+            raise InventoryError(source=name, problem="nests too deep") from error
+        except (msgspec.MsgspecError, FormulaSyntaxError) as error:
+            raise InventoryError(source=name, problem=str(error)) from error
         found[family.family] = with_machines(family)
     return found
+
+
+def _check_formulas(family: FamilyRecord) -> None:
+    """Read every formula once; `read` keeps them.
+
+    Raises:
+        FormulaSyntaxError: One cannot be read.
+    """
+    for op in family.ops.values():
+        for one in op.interfaces.values():
+            keys = one.keys.values()
+            texts = [text for key in keys for text in (key.serves, key.raises, key.unknown)]
+            for text in (one.possible, *texts, *(gap.where for gap in one.accepted)):
+                read(text)
 
 
 def with_machines(family: FamilyRecord) -> FamilyRecord:

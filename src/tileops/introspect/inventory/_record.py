@@ -51,6 +51,7 @@ class KeyRecord(msgspec.Struct, frozen=True, omit_defaults=True, rename={"kernel
         kernel: ``module:qualified name``.
         file: The file of the class, relative to the root it is imported from.
         distribution: The distribution that registers it; None in-tree.
+        module: What must be imported to have it; None where it is had without.
         devices: The device types it runs on.
         archs: The architectures; None for all.
         general: Whether it is the general one.
@@ -69,6 +70,7 @@ class KeyRecord(msgspec.Struct, frozen=True, omit_defaults=True, rename={"kernel
     serves: str
     archs: list[int] | None = None
     distribution: str | None = None
+    module: str | None = None
     general: bool = False
     preferred_over: list[str] = []
     raises: str = "false"
@@ -117,6 +119,11 @@ class OpRecord(msgspec.Struct, frozen=True):
 
     module: str
     interfaces: dict[str, InterfaceRecord]
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """What must be imported to have the op: nothing for one of tileops itself."""
+        return () if self.module.partition(".")[0] == "tileops" else (self.module,)
 
 
 class FamilyRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ A recording holds one record per specialisation, not per call, and the number of
 """
 
 from tileops.errors import TraceError
+from tileops.introspect.trace._file import check_writable
 from tileops.introspect.trace._reader import (
     RecordedCall,
     Recording,
@@ -36,6 +37,7 @@ __all__ = [
     "RefusalRow",
     "Replay",
     "TraceError",
+    "check_writable",
     "read_recording",
     "record",
     "recorded_files",

@@ -70,6 +70,18 @@ class TraceFile:
             data, place = data[written:], place + written
 
 
+def check_writable(path: Path) -> None:
+    """Make a file of this process, as a recording would, and remove it.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file, descriptor = _created(path)
+    os.close(descriptor)
+    file.unlink()
+
+
 def file_of(path: Path, pid: int, repeated: int = 0) -> Path:
     """Return the file of one process: ``trace.jsonl`` of process 7 is ``trace.7.jsonl``.
 

@@ -75,6 +75,8 @@ def recorded_files(path: Path) -> list[Path]:
 def _nothing(path: Path, truncated: list[str]) -> str:
     if truncated:
         return "the process ended before it recorded anything"
+    if path.is_dir():
+        return "is a folder; a recording is named as it was when it was made"
     return f"there is no recording; {path.stem}.PID{path.suffix or '.jsonl'} was looked for too"
 
 
@@ -86,6 +88,9 @@ def _read_file(file: Path) -> tuple[Header | None, list[CallRecord], bool]:
         content = file.read_bytes()
     except OSError as error:
         raise TraceError(path=file.name, problem=f"cannot be read: {error.strerror}") from error
+    if content[:1] not in (b"", b"{"):
+        problem = "is no recording: it does not begin with a line of JSON"
+        raise TraceError(path=file.name, problem=problem)
     # A process that is killed while it writes leaves a part of its last line.
     body, end, rest = content.rpartition(b"\n")
     for number, line in _lines(body):
@@ -95,8 +100,9 @@ def _read_file(file: Path) -> tuple[Header | None, list[CallRecord], bool]:
                 header = _checked(file, _HEADER.decode(line))
             elif kind == "call" and header is not None:
                 records.append(_CALL.decode(line))
-        except msgspec.MsgspecError as error:
-            problem = f"is no recording: line {number}: {error}"
+        except (msgspec.MsgspecError, RecursionError) as error:
+            why = "nests too deep" if isinstance(error, RecursionError) else str(error)
+            problem = f"is no recording: line {number}: {why}"
             raise TraceError(path=file.name, problem=problem) from error
         if header is None:
             raise TraceError(path=file.name, problem="is no recording: it has no header")

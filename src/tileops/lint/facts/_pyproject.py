@@ -19,7 +19,7 @@ def pyproject_facts(data: bytes) -> FileFacts:
     try:
         text = data.decode("utf-8")
         document = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
         return FileFacts()
     group: object = document
     for name in ("project", "entry-points", _GROUP):

@@ -14,7 +14,7 @@ from tileops.ops._signature import CallChecks
 if TYPE_CHECKING:
     from tileops.ops.op import Op
 
-__all__ = ["Identity", "checks_of", "enlist", "instance", "shared"]
+__all__ = ["Identity", "checks_of", "enlist", "instance", "living", "shared"]
 
 # Dynamo never lets the integers 0 and 1 vary, and would compile once more for an op that had them.
 _numbers: Iterator[int] = itertools.count(2)
@@ -65,6 +65,18 @@ def instance(kind: type[Op], number: int, params: str) -> Op:
     if op is None or type(op) is not kind or op.identity.params != params:
         raise DroppedOpError(op=kind.__name__, number=number, params=params or "no parameters")
     return op
+
+
+def living(kind: type[Op], params: str) -> Op:
+    """Return a living op of this class with these parameters, whichever.
+
+    Raises:
+        DroppedOpError: There is none.
+    """
+    for op in list(_live.values()):
+        if type(op) is kind and op.identity.params == params:
+            return op
+    raise DroppedOpError(op=kind.__name__, number="any", params=params or "no parameters")
 
 
 def checks_of(kind: type[Op], params: str) -> CallChecks:

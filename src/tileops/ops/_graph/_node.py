@@ -15,11 +15,14 @@ from torch.autograd import forward_ad
 
 from tileops.errors import GradientThroughNodeError, MappedCallError
 from tileops.manifest import Signature
-from tileops.ops._gradient import Gradient, recorded
+from tileops.ops._differentiable import Links, links_of
+from tileops.ops._graph._backward import as_nodes
 from tileops.ops._graph._branch import Branch, branch_of
-from tileops.ops._graph._instances import checks_of, instance
+from tileops.ops._graph._instances import checks_of, instance, living
+from tileops.ops._graph._library import BELOW_AUTOGRAD, LIBRARY, unused
 from tileops.ops._plan import returned
 from tileops.ops._signature import CallChecks
+from tileops.ops._signature._wrappers import unstrided
 from tileops.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -27,9 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NODES", "Node", "described", "node_name"]
 
-# torch annotates no method of Library.
-_LIBRARY: Any = torch.library.Library("tileops", "FRAGMENT")  # type: ignore[no-untyped-call]
-_BELOW_AUTOGRAD = torch._C._after_autograd_keyset
 _unpack_dual: Any = forward_ad.unpack_dual
 
 
@@ -87,27 +87,20 @@ def node_name(
     with _lock:
         name = _names.get((kind, branch))
         if name is None:
-            name = _unused(branch.name(kind.__name__, checks.signature))
+            name = unused(branch.name(kind.__name__, checks.signature))
             setattr(NODES, name, _registered(name, kind, checks.signature, branch))
             _names[kind, branch] = name
     return name
 
 
-def _unused(name: str) -> str:
-    """Tell apart the operators of two classes of one name."""
-    taken = vars(NODES)
-    others = (f"{name}_{number}" for number in range(2, len(taken) + 3))
-    return name if name not in taken else next(one for one in others if one not in taken)
-
-
 def _registered(name: str, kind: type[Op], signature: Signature, branch: Branch) -> Node:
-    _LIBRARY.define(name + branch.schema(signature), tags=(torch.Tag.pt2_compliant_tag,))
+    LIBRARY.define(name + branch.schema(signature), tags=(torch.Tag.pt2_compliant_tag,))
     overload = getattr(torch.ops.tileops, name).default
     bodies = _Bodies(kind, signature, branch, overload)
-    _LIBRARY.impl(name, bodies.run, "CompositeExplicitAutograd")
-    _LIBRARY.impl(name, bodies.differentiate, "Autograd", with_keyset=True)
-    _LIBRARY.impl(name, bodies.refuse_mapping, "FuncTorchBatched")
-    torch.library.register_fake(f"tileops::{name}", bodies.fake, lib=_LIBRARY)
+    LIBRARY.impl(name, bodies.run, "CompositeExplicitAutograd")
+    LIBRARY.impl(name, bodies.differentiate, "Autograd", with_keyset=True)
+    LIBRARY.impl(name, bodies.refuse_mapping, "FuncTorchBatched")
+    torch.library.register_fake(f"tileops::{name}", bodies.fake, lib=LIBRARY)
     return Node(overload, branch.buffers + branch.execution, branch.sources(signature))
 
 
@@ -137,30 +130,39 @@ class _Bodies:
         return returned([_empty(specs[place]) for place in self._new])
 
     def differentiate(self, keys: torch._C.DispatchKeySet, *arguments: Any) -> Any:
-        """Let no call pass whose result would be cut off from its inputs; note what is written."""
+        """Link results to inputs, or refuse what would cut them off; note what is written."""
         tensors = dict(zip(self._names, arguments, strict=False))
-        wanted = [name for name, one in tensors.items() if one is not None and _differentiated(one)]
-        gradient = self._gradient(arguments[-2]) if wanted else None
-        for name in wanted:
-            if gradient is None or name not in gradient.inputs:
-                raise GradientThroughNodeError(op=self.kind.__name__, tensor=name)
+        count = len(self.signature.inputs)
+        rest = arguments[count:]
+
+        def below(*inputs: Any) -> Any:
+            with torch._C._AutoDispatchBelowAutograd():
+                return self.overload.redispatch(keys & BELOW_AUTOGRAD, *inputs, *rest)
+
+        links = self._links(tensors, arguments)
         for name in (*self.branch.written, *self.branch.buffers):
             if not tensors[name].is_inference():
                 torch.autograd.graph.increment_version(tensors[name])
+        run = below if links is None else links.through(below)
+        return run(*arguments[:count])
 
-        def below(*arguments: Any) -> Any:
-            with torch._C._AutoDispatchBelowAutograd():
-                return self.overload.redispatch(keys & _BELOW_AUTOGRAD, *arguments)
-
-        if gradient is None:
-            return below(*arguments)
-        return recorded(gradient, self._names, below)(*arguments)
-
-    def _gradient(self, params: str) -> Gradient | None:
-        """Return the gradients of the op, where torch can run them here."""
-        if peek_interpreter_stack() is not None or forward_ad._current_level >= 0:
+    def _links(self, tensors: Mapping[str, Any], arguments: Sequence[Any]) -> Links | None:
+        differentiated = [
+            name for name, one in tensors.items() if one is not None and _differentiated(one)
+        ]
+        if not differentiated:
             return None
-        return self.kind.gradient(checks_of(self.kind, params).params)
+        inputs, buffers, execution, params, number = self._split(arguments)
+        op = living(self.kind, params)
+        transformed = peek_interpreter_stack() is not None or forward_ad._current_level >= 0
+        if transformed or op.gradient() is None:
+            raise GradientThroughNodeError(op=self.kind.__name__, tensor=differentiated[0])
+        checks = checks_of(self.kind, params)
+        call = checks.check(described(self.signature, inputs), buffers, execution)
+        links = links_of(op, call, inputs, buffers)
+        if links is None or call.empty:
+            return links
+        return as_nodes(links, self.kind, inputs, params, number)
 
     def refuse_mapping(self, *arguments: Any) -> Any:
         """Say that vmap does not map over the op."""
@@ -204,7 +206,7 @@ def described(signature: Signature, inputs: Sequence[Any]) -> list[Any]:
     exact = [decl.contiguous for decl in signature.inputs]
     return [
         one
-        if strides or not isinstance(one, torch.Tensor) or one.layout is not torch.strided
+        if strides or not isinstance(one, torch.Tensor) or unstrided(one) is not None
         else TensorSpec(tuple(one.shape), one.dtype, one.device)
         for one, strides in zip_longest(inputs, exact[: len(inputs)], fillvalue=True)
     ]

@@ -22,10 +22,10 @@ from tileops.kernels.norm.call_spec import (
     BatchNormInferFwdInterface,
     BatchNormTrainFwdInterface,
 )
-from tileops.ops._gradient import Gradient
 from tileops.ops._recognise import modes
+from tileops.ops.gradient import Gradient
 from tileops.ops.norm._channels import channels_call, scratch
-from tileops.ops.norm.batch_norm_bwd import BatchNormBwdOp, batch_norm_gradient
+from tileops.ops.norm.batch_norm_bwd import BatchNormBwdOp
 from tileops.ops.op import Op, Request
 
 __all__ = ["BatchNormFwdOp"]
@@ -81,6 +81,8 @@ class BatchNormFwdOp(Op):
         self.training: bool = self.params["training"]
         self.momentum: float = self.params["momentum"]
         self.eps: float = self.params["eps"]
+        backward: Any = self.backward_type
+        self._backward: Callable[..., Any] | None = backward(target=target) if training else None
 
     def __call__(
         self,
@@ -120,10 +122,16 @@ class BatchNormFwdOp(Op):
         )
         return result
 
-    @classmethod
-    def gradient(cls, params: Mapping[str, Any], target: str | None = None) -> Gradient | None:
-        """Differentiate a call in training through `BatchNormBwdOp`."""
-        return batch_norm_gradient(cls.backward_type, target) if params["training"] else None
+    def gradient(self) -> Gradient | None:
+        """State the backward of a call in training, which `BatchNormBwdOp` runs."""
+        if self._backward is None:
+            return None
+        return Gradient(
+            inputs=("input", "weight", "bias"),
+            outputs=("output",),
+            saved=("input", "mean", "rstd", "weight"),
+            run=self._backward,
+        )
 
     def requests(self, *inputs: Any) -> tuple[Request, ...]:
         """Ask for one kernel by the shape, the parameters and which tensors are given."""

@@ -17,12 +17,11 @@ from tileops.kernels.norm.batch_norm_bwd_split import BatchNormBwdSplitKernel
 from tileops.kernels.norm.batch_norm_bwd_whole import BatchNormBwdWholeKernel
 from tileops.kernels.norm.batch_norm_bwd_wide import BatchNormBwdWideKernel
 from tileops.kernels.norm.call_spec import BatchNormBwdInterface, BatchNormCall
-from tileops.ops._gradient import Gradient
 from tileops.ops._recognise import modes
 from tileops.ops.norm._channels import channels_call, scratch
 from tileops.ops.op import Op, Request
 
-__all__ = ["BatchNormBwdOp", "batch_norm_gradient"]
+__all__ = ["BatchNormBwdOp"]
 
 Gradients = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
@@ -107,34 +106,6 @@ class BatchNormBwdOp(Op):
     def _describe(self, *inputs: Any) -> BatchNormCall | None:
         weight = inputs[4] if len(inputs) > 4 else None
         return channels_call(inputs[1], has_weight=weight is not None)
-
-
-_backward_ops: dict[tuple[type[Op], str | None], Op] = {}
-
-
-def _backward_op(kind: type[Op], target: str | None) -> Op:
-    op = _backward_ops.get((kind, target))
-    if op is None:
-        op = _backward_ops[kind, target] = kind(target=target)
-    return op
-
-
-def batch_norm_gradient(kind: type[Op], target: str | None) -> Gradient:
-    """Return the gradients of batch normalization in training, which an op of *kind* computes.
-
-    The inputs of a call are those of `BatchNormFwdOp`, its outputs that op's three.
-    """
-
-    def backward(grad_output: torch.Tensor, kept: Any) -> Gradients:
-        op: Any = _backward_op(kind, target)
-        gradients: Gradients = op(grad_output, *kept)
-        return gradients
-
-    return Gradient(
-        inputs=("input", "weight", "bias"),
-        keep=lambda inputs, outputs: (inputs[0], outputs[1], outputs[2], inputs[3]),
-        backward=backward,
-    )
 
 
 def _without_elements(grad_output: torch.Tensor, input: torch.Tensor, *_: Any) -> Gradients:

@@ -1,0 +1,245 @@
+"""How the parts of a row come together: warps in a block, blocks in a cluster, clusters at the end.
+
+Every part is a maximum, a sum and an output that is not yet divided by the sum. A block adds up
+its warps' parts in shared memory. The blocks of a cluster send each other slices of theirs, so
+that each block holds one slice of every row. What clusters hold goes to memory, and for every
+slice the block that comes last, as a ticket says, adds it up.
+"""
+
+import math
+from types import SimpleNamespace
+
+from tileops.kernels.attention.gqa.tiling import ROWS
+
+__all__ = ["merge"]
+
+# TileLang has no store into another block's shared memory that takes registers.
+_SOURCE = r"""
+namespace tileops {
+#if __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void send(const void* slot, int block, float a, float b, float c,
+                                     float d) {
+  unsigned mine = static_cast<unsigned>(__cvta_generic_to_shared(slot)), theirs;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(mine), "r"(block));
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};"
+               :: "r"(theirs), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
+}
+#endif
+}
+"""
+
+# Parts that a thread reads before it adds the first of them up.
+_TOGETHER = 8
+
+
+def merge(T, form, tiling, W):
+    """Return the macros that merge what warps have summed.
+
+    Args:
+        T: ``tilelang.language``.
+        form: The `GQAForm`.
+        tiling: The `DecodeTiling`.
+        W: The program's `warp_tiles`.
+    """
+    f32 = "float32"
+    D, C, warps, threads = form.dim, tiling.cluster, tiling.warps, tiling.threads
+    rows = min(form.group, ROWS)
+    quads = D // 4
+    items = rows * quads
+    slice_items = math.ceil(items / C)
+    turns = math.ceil(items / threads)
+    slice_turns = math.ceil(slice_items / threads)
+    sums_at = rows * D
+
+    def place(w, rank, cluster, clusters, pair, head, count):
+        """Set up the variables of a block that merges *count* rows from query *head* on."""
+        m = SimpleNamespace(w=w, rank=rank, cluster=cluster, clusters=clusters, pair=pair)
+        m.head, m.count = head, count
+        m.outs = T.alloc_shared((warps, rows, D + 4), f32)
+        m.sums = T.alloc_shared((warps, rows, 4), f32)
+        m.received = T.alloc_shared((C, slice_items, 4), f32)
+        m.received_sums = T.alloc_shared((C, rows, 4), f32)
+        m.last = T.alloc_shared((1,), "int32")
+        m.out = T.alloc_local((4,), f32)
+        m.peak = T.alloc_local((1,), f32)
+        m.total = T.alloc_local((1,), f32)
+        m.share = T.alloc_local((1,), f32)
+        m.packed = T.alloc_local((4,), form.out_dtype)
+        return m
+
+    @T.macro
+    def begin():
+        if C > 1:
+            T.import_source(_SOURCE)
+            # TileLang launches clusters before their predecessor has ended, asked or not.
+            T.pdl_sync()
+
+    @T.macro
+    def leave(m):
+        """Put the warp's part where the block finds it; the staged tiles are done with."""
+        w = m.w
+        T.sync_threads()
+        for r in T.unroll(2):
+            row = w.row + r * 8
+            if row < rows:
+                for i in T.unroll(W.columns * 2):
+                    at = W.element(i // 2 * 4 + i % 2, w.column)
+                    if W.width == D or at < D:
+                        m.outs[w.warp, row, at] = w.out[i // 2 * 4 + r * 2 + i % 2]
+                if w.column == 0:
+                    m.sums[w.warp, row, 0] = w.peak[r]
+                    m.sums[w.warp, row, 1] = w.total[r]
+        T.sync_threads()
+
+    @T.macro
+    def add_up(m, count, part):
+        """Add *count* parts of one row up, as *part* reads them."""
+        m.peak[0] = -T.infinity(f32)
+        for i in T.unroll(count, unroll_factor=_TOGETHER):
+            m.peak[0] = T.max(m.peak[0], part.peak(i))
+        m.total[0] = 0.0
+        for e in T.unroll(4):
+            m.out[e] = 0.0
+        for i in T.unroll(count, unroll_factor=_TOGETHER):
+            m.share[0] = T.exp2(part.peak(i) - W.finite(m.peak[0]))
+            m.total[0] += part.total(i) * m.share[0]
+            for e in T.unroll(4):
+                m.out[e] += part.out(i, e) * m.share[0]
+
+    def of_warps(m, item):
+        """Read what the warps left of an item."""
+        row, first = item // quads, item % quads * 4
+        return SimpleNamespace(
+            peak=lambda i: m.sums[i, row, 0],
+            total=lambda i: m.sums[i, row, 1],
+            out=lambda i, e: m.outs[i, row, first + e],
+        )
+
+    def of_blocks(m, at):
+        """Read what the blocks of the cluster sent of the block's item *at*."""
+        row = (m.rank * slice_items + at) // quads
+        return SimpleNamespace(
+            peak=lambda i: m.received_sums[i, row, 0],
+            total=lambda i: m.received_sums[i, row, 1],
+            out=lambda i, e: m.received[i, at, e],
+        )
+
+    def of_clusters(m, parts, item):
+        """Read what the clusters handed in of an item."""
+        first, sums = m.pair * m.clusters, sums_at + (m.rank * rows + item // quads) * 4
+        return SimpleNamespace(
+            peak=lambda i: parts[first + i, sums],
+            total=lambda i: parts[first + i, sums + 1],
+            out=lambda i, e: parts[first + i, item * 4 + e],
+        )
+
+    @T.macro
+    def exchange(m):
+        """Send every block its slice of this one's rows."""
+        # All blocks run and none has use for its staged tiles any more.
+        T.cluster_sync()
+        for turn in T.unroll(turns):
+            item = turn * threads + m.w.thread
+            if item < items:
+                add_up(m, warps, of_warps(m, item))
+                to = item // slice_items
+                T.call_extern(
+                    "handle",
+                    "tileops::send",
+                    T.address_of(m.received[m.rank, item % slice_items, 0]),
+                    to,
+                    m.out[0],
+                    m.out[1],
+                    m.out[2],
+                    m.out[3],
+                )
+                if item % quads == 0:
+                    for block in T.serial(C):
+                        T.call_extern(
+                            "handle",
+                            "tileops::send",
+                            T.address_of(m.received_sums[m.rank, item // quads, 0]),
+                            block,
+                            m.peak[0],
+                            m.total[0],
+                            T.float32(0),
+                            T.float32(0),
+                        )
+        T.cluster_sync()
+
+    @T.macro
+    def add_own(m, at):
+        """Add up the block's item *at*: over its warps, or over what the cluster sent."""
+        if C > 1:
+            add_up(m, C, of_blocks(m, at))
+        else:
+            add_up(m, warps, of_warps(m, at))
+
+    @T.macro
+    def write(m, o, item, factor):
+        """Divide by the sum, round and store one item of the output."""
+        row = item // quads
+        if row < m.count:
+            for e in T.unroll(4):
+                m.packed[e] = T.cast(m.out[e] / m.total[0] * factor, form.out_dtype)
+            for e in T.vectorized(4):
+                o[m.w.batch, 0, m.head + row, item % quads * 4 + e] = m.packed[e]
+
+    def exists(m, at):
+        """Whether the block has an item *at*."""
+        whole = items % slice_items == 0
+        inside = at < slice_items
+        return inside if whole else T.And(inside, m.rank * slice_items + at < items)
+
+    @T.macro
+    def hand_in(m, parts):
+        """Write the block's slice of the cluster's part to memory."""
+        record = m.pair * m.clusters + m.cluster
+        for turn in T.unroll(slice_turns):
+            at = turn * threads + m.w.thread
+            if exists(m, at):
+                add_own(m, at)
+                item = m.rank * slice_items + at
+                for e in T.vectorized(4):
+                    parts[record, item * 4 + e] = m.out[e]
+                if T.Or(item % quads == 0, at == 0):
+                    parts[record, sums_at + (m.rank * rows + item // quads) * 4] = m.peak[0]
+                    parts[record, sums_at + (m.rank * rows + item // quads) * 4 + 1] = m.total[0]
+
+    @T.macro
+    def add_clusters(m, o, parts, factor):
+        """Add up the block's slice over all clusters, and write it."""
+        for turn in T.unroll(slice_turns):
+            at = turn * threads + m.w.thread
+            if exists(m, at):
+                item = m.rank * slice_items + at
+                add_up(m, m.clusters, of_clusters(m, parts, item))
+                write(m, o, item, factor)
+
+    @T.macro
+    def finish(m, o, parts, tickets, factor):
+        """Merge the block's rows into the output, *factor* times."""
+        leave(m)
+        if C > 1:
+            exchange(m)
+        if m.clusters == 1:
+            for turn in T.unroll(slice_turns):
+                at = turn * threads + m.w.thread
+                if exists(m, at):
+                    add_own(m, at)
+                    write(m, o, m.rank * slice_items + at, factor)
+        else:
+            hand_in(m, parts)
+            T.sync_threads()
+            if m.w.thread == 0:
+                m.last[0] = T.atomic_add(
+                    tickets[m.pair * C + m.rank], 1, memory_order="acq_rel", return_prev=True
+                )
+            T.sync_threads()
+            if m.last[0] == m.clusters - 1:
+                add_clusters(m, o, parts, factor)
+                if m.w.thread == 0:
+                    # The next launch on this stream counts from zero again.
+                    tickets[m.pair * C + m.rank] = 0
+
+    return SimpleNamespace(**locals())

@@ -1,0 +1,103 @@
+"""What the programs for many queries share: a block's tile of queries and its softmax.
+
+The softmax is taken as the tiles of keys pass, rescaling what was summed (Milakov and Gimelshein,
+"Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022). Scores are
+in units of log2 when they reach the exponential.
+"""
+
+import math
+from types import SimpleNamespace
+
+__all__ = ["query_tiles"]
+
+LOG2E = math.log2(math.e)
+
+
+def query_tiles(T, form, tiling, compute):
+    """Return the building blocks of a program over tiles of queries.
+
+    Args:
+        T: ``tilelang.language``.
+        form: The `GQAForm`.
+        tiling: The `PrefillTiling`.
+        compute: TileLang's name of the dtype of products.
+    """
+    f32 = "float32"
+    M, N = tiling.queries, tiling.keys
+    # Columns of a staged row: whole steps of a tensor core instruction.
+    W = math.ceil(form.dim / 16) * 16
+    causal, capped = form.is_causal, form.softcap > 0.0
+    cap = form.softcap * LOG2E
+    units = form.scale / form.softcap * LOG2E if capped else form.scale * LOG2E
+    lowest = -T.infinity(f32)
+
+    def place(block, queries, keys):
+        """Set up the variables of a block, whose queries the grid counts from the last."""
+        s = SimpleNamespace(queries=queries, keys=keys, ahead=keys - queries)
+        # Later queries see more keys: the longest blocks go first.
+        s.first = (T.ceildiv(queries, M) - 1 - block) * M
+        s.scores = T.alloc_fragment((M, N), f32)
+        s.weights = T.alloc_fragment((M, N), compute)
+        s.out = T.alloc_fragment((M, W), f32)
+        s.peak = T.alloc_fragment((M,), f32)
+        s.before = T.alloc_fragment((M,), f32)
+        s.shrink = T.alloc_fragment((M,), f32)
+        s.added = T.alloc_fragment((M,), f32)
+        s.total = T.alloc_fragment((M,), f32)
+        return s
+
+    def seen_by(s, query):
+        """How many keys a query sees."""
+        return T.min(s.keys, query + s.ahead + 1) if causal else s.keys
+
+    def tiles(s):
+        """How many tiles of keys the block's last query sees."""
+        return T.ceildiv(seen_by(s, s.first + M - 1), N)
+
+    @T.macro
+    def begin(s):
+        T.clear(s.out)
+        T.clear(s.total)
+        T.fill(s.peak, lowest)
+
+    @T.macro
+    def weigh(s, t, factor):
+        """Turn the scores of tile *t* into weights, and rescale what was summed.
+
+        *factor* is what products are multiplied by besides the form's own units.
+        """
+        if capped:
+            for i, j in T.Parallel(M, N):
+                # tanh(x) = 1 - 2 / (exp(2 x) + 1)
+                s.scores[i, j] = cap - 2.0 * cap / (
+                    T.exp2(s.scores[i, j] * (2.0 * units * factor)) + 1.0
+                )
+        else:
+            for i, j in T.Parallel(M, N):
+                s.scores[i, j] *= units * factor
+        if t * N + N > seen_by(s, s.first):
+            for i, j in T.Parallel(M, N):
+                if t * N + j >= seen_by(s, s.first + i):
+                    s.scores[i, j] = lowest
+        T.copy(s.peak, s.before)
+        T.reduce_max(s.scores, s.peak, dim=1, clear=False)
+        for i in T.Parallel(M):
+            # A row may have seen minus infinity only, which must not be subtracted from itself.
+            s.added[i] = T.if_then_else(s.peak[i] == lowest, 0.0, s.peak[i])
+            s.shrink[i] = T.exp2(s.before[i] - s.added[i])
+        for i, j in T.Parallel(M, N):
+            s.scores[i, j] = T.exp2(s.scores[i, j] - s.added[i])
+        T.copy(s.scores, s.weights)
+        T.reduce_sum(s.scores, s.added, dim=1)
+        for i in T.Parallel(M):
+            s.total[i] = s.total[i] * s.shrink[i] + s.added[i]
+        for i, j in T.Parallel(M, W):
+            s.out[i, j] *= s.shrink[i]
+
+    @T.macro
+    def divide(s, factor):
+        """Divide the output by the sum of weights, *factor* times."""
+        for i, j in T.Parallel(M, W):
+            s.out[i, j] *= factor / s.total[i]
+
+    return SimpleNamespace(**locals())

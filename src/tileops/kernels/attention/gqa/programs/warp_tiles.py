@@ -1,0 +1,245 @@
+"""What the decoding programs share: one warp's attention over key tiles of its own.
+
+A warp brings in tiles with copies that it alone waits for, scores them with tensor core
+instructions whose sixteen rows are query heads of one key head, and keeps maximum, sum and output
+of every row in registers: warps meet only when their keys are done. Scores are in units of
+log2, so that the softmax takes exp2.
+
+The functions here build the program while TileLang traces it: a macro becomes code, and ``w``
+names what `place` made for the thread. Lane ``4 * r + c`` holds rows ``r`` and ``r + 8`` of a
+score or output tile, in columns ``2 * c`` and ``2 * c + 1`` (PTX ISA, "Matrix fragments for
+mma.m16n8k16").
+"""
+
+import math
+from types import SimpleNamespace
+
+from tileops.kernels.attention.gqa.programs.fp8_tiles import WIDEN, fp8_tiles
+from tileops.kernels.attention.gqa.programs.half_tiles import half_tiles
+from tileops.kernels.attention.gqa.tiling import row_stride
+
+__all__ = ["warp_tiles"]
+
+LOG2E = math.log2(math.e)
+
+
+def warp_tiles(T, form, tiling):
+    """Return the building blocks of a decoding program.
+
+    Args:
+        T: ``tilelang.language``.
+        form: The `GQAForm`.
+        tiling: The `DecodeTiling`.
+    """
+    f32 = "float32"
+    N, warps, stages = tiling.keys, tiling.warps, tiling.stages
+    D, fp8 = form.dim, form.itemsize == 1
+    # Widths of whole instructions: sixteen elements, and the 64 that a lane's fp8 vectors cover.
+    span = 64 if fp8 else 16
+    width = math.ceil(D / span) * span
+    stride = row_stride(width, form.itemsize)
+    compute = "float16" if fp8 else form.dtype
+    steps, columns, blocks = width // 16, width // 8, N // 8
+    piece = 16 if D * form.itemsize % 16 == 0 else 8
+    elements = piece // form.itemsize
+    pieces = D // elements
+    turns = math.ceil(N * pieces / 32)
+    kind = {"float16": "fp16", "bfloat16": "bf16"}[compute]
+    # Queries of wider heads would leave too few registers for the output.
+    held = steps <= 8
+    capped, cap = form.softcap > 0.0, form.softcap * LOG2E
+
+    def place(batch, head, length):
+        """Set up the thread's variables for the keys of one head."""
+        w = SimpleNamespace(batch=batch, head=head, length=length)
+        w.thread = T.get_thread_binding()
+        w.lane = w.thread % 32
+        w.warp = w.thread // 32
+        w.row = w.lane // 4
+        w.column = w.lane % 4
+        w.stage = T.alloc_shared((warps, stages, 2, N, stride), form.dtype)
+        w.queries = T.alloc_local((steps * 8 if held else 8,), compute)
+        w.kept = T.alloc_shared((1 if held else steps, 32, 8), compute)
+        w.scores = T.alloc_local((blocks * 4,), f32)
+        w.weights = T.alloc_local((blocks * 4,), compute)
+        w.out = T.alloc_local((columns * 4,), f32)
+        w.peak = T.alloc_local((2,), f32)
+        w.total = T.alloc_local((2,), f32)
+        w.next = T.alloc_local((2,), f32)
+        w.shrink = T.alloc_local((2,), f32)
+        w.part = tiles.fragment()
+        return w
+
+    @T.macro
+    def multiply(a, a_at, b, b_at, c, c_at):
+        T.ptx_mma(
+            f32,
+            "m16n8k16",
+            "row",
+            "col",
+            kind,
+            kind,
+            "fp32",
+            a.data,
+            a_at,
+            b.data,
+            b_at,
+            c.data,
+            c_at,
+            T.bool(False),
+        )
+
+    @T.macro
+    def keep(w, step):
+        """Put the step's queries away that `queries` holds, where registers do not keep them."""
+        if not held and w.warp == 0:
+            for e in T.vectorized(8):
+                w.kept[step, w.lane, e] = w.queries[e]
+
+    @T.macro
+    def fetch(w, step):
+        """Get the step's queries back."""
+        if not held:
+            for e in T.vectorized(8):
+                w.queries[e] = w.kept[step, w.lane, e]
+
+    def at(step):
+        """Where `queries` holds those of a step."""
+        return step * 8 if held else 0
+
+    context = SimpleNamespace(
+        D=D,
+        width=width,
+        steps=steps,
+        columns=columns,
+        blocks=blocks,
+        dtype=form.dtype,
+        compute=compute,
+        multiply=multiply,
+        keep=keep,
+        fetch=fetch,
+        at=at,
+    )
+    tiles = (fp8_tiles if fp8 else half_tiles)(T, context)
+
+    @T.macro
+    def begin(w):
+        """Clear the accumulators, and what lies beyond the head in staged rows."""
+        if fp8:
+            T.import_source(WIDEN)
+        for i in T.unroll(columns * 4):
+            w.out[i] = 0.0
+        for i in T.unroll(2):
+            w.peak[i] = -T.infinity(f32)
+            w.total[i] = 0.0
+        if width > D:
+            # Queries are zero there too, but zero times what the memory held may be NaN.
+            for at in T.serial(T.ceildiv(stages * 2 * N * (width - D), 32)):
+                one = at * 32 + w.lane
+                if one < stages * 2 * N * (width - D):
+                    w.stage[
+                        w.warp,
+                        one // (2 * N * (width - D)),
+                        one // (N * (width - D)) % 2,
+                        one // (width - D) % N,
+                        D + one % (width - D),
+                    ] = T.cast(0, form.dtype)
+            T.sync_warp()
+
+    @T.macro
+    def copy(w, source, which, key, slot, row, first):
+        T.ptx_cp_async(
+            T.access_ptr(w.stage[w.warp, slot, which, row, first], "w", elements),
+            T.access_ptr(source[w.batch, key, w.head, first], "r", elements),
+            elements,
+            key < w.length,
+        )
+
+    @T.macro
+    def bring(w, k, v, tile, slot):
+        """Start copying a tile; keys past the last become zeros."""
+        for turn in T.unroll(turns):
+            at = turn * 32 + w.lane
+            if N * pieces % 32 == 0 or at < N * pieces:
+                row = at // pieces
+                first = at % pieces * elements
+                copy(w, k, 0, tile * N + row, slot, row, first)
+                copy(w, v, 1, tile * N + row, slot, row, first)
+
+    @T.macro
+    def read_queries(w, q, head, count):
+        """Read *count* query heads from *head* on; the rows of others are zero."""
+        for step in T.unroll(steps):
+            tiles.queries(w, q, head, count, step)
+            keep(w, step)
+        if not held:
+            T.sync_threads()
+
+    def finite(peak):
+        return T.if_then_else(peak == -T.infinity(f32), T.float32(0), peak)
+
+    @T.macro
+    def weigh(w):
+        """Turn scores into weights relative to the new maximum, and rescale what was summed."""
+        for r in T.unroll(2):
+            w.next[r] = w.peak[r]
+            for i in T.unroll(blocks * 2):
+                w.next[r] = T.max(w.next[r], w.scores[i // 2 * 4 + r * 2 + i % 2])
+            w.next[r] = T.max(w.next[r], T.shfl_xor(w.next[r], 1))
+            w.next[r] = T.max(w.next[r], T.shfl_xor(w.next[r], 2))
+            # A row may have seen minus infinity only, which must not be subtracted from itself.
+            w.shrink[r] = T.exp2(w.peak[r] - finite(w.next[r]))
+            w.peak[r] = w.next[r]
+            w.next[r] = finite(w.next[r])
+            w.total[r] *= w.shrink[r]
+        for i in T.unroll(blocks * 4):
+            w.scores[i] = T.exp2(w.scores[i] - w.next[i // 2 % 2])
+            w.weights[i] = T.cast(w.scores[i], compute)
+            w.total[i // 2 % 2] += w.scores[i]
+        if T.any_sync(T.Or(w.shrink[0] != 1.0, w.shrink[1] != 1.0)):
+            for i in T.unroll(columns * 4):
+                w.out[i] *= w.shrink[i // 2 % 2]
+
+    @T.macro
+    def attend(w, tile, slot, factor):
+        """Take a staged tile into the accumulators; *factor* turns products into scores."""
+        for i in T.unroll(blocks * 4):
+            w.scores[i] = 0.0
+        tiles.score(w, slot)
+        for i in T.unroll(blocks * 4):
+            w.scores[i] *= factor
+            if capped:
+                # tanh(x) = 1 - 2 / (exp(2 x) + 1); the scores arrive as x * log2(e).
+                w.scores[i] = cap - 2.0 * cap / (T.exp2(2.0 * w.scores[i]) + 1.0)
+        if tile * N + N > w.length:
+            for i in T.unroll(blocks * 4):
+                if tile * N + i // 4 * 8 + w.column * 2 + i % 2 >= w.length:
+                    w.scores[i] = -T.infinity(f32)
+        weigh(w)
+        tiles.accumulate(w, slot)
+
+    @T.macro
+    def walk(w, k, v, first, last, factor):
+        """Attend to the tiles from *first* to before *last* that are the warp's."""
+        own = T.alloc_var("int32", init=first + w.warp)
+        count = T.alloc_var("int32", init=T.max(T.ceildiv(last - own, warps), 0))
+        for ahead in T.unroll(stages - 1):
+            if ahead < count:
+                bring(w, k, v, own + ahead * warps, ahead)
+            T.ptx_commit_group()
+        for i in T.serial(count):
+            T.ptx_wait_group(stages - 2)
+            T.sync_warp()
+            if i + stages - 1 < count:
+                bring(w, k, v, own + (i + stages - 1) * warps, (i + stages - 1) % stages)
+            T.ptx_commit_group()
+            attend(w, own + i * warps, i % stages, factor)
+        for r in T.unroll(2):
+            w.total[r] += T.shfl_xor(w.total[r], 1)
+            w.total[r] += T.shfl_xor(w.total[r], 2)
+
+    def element(i, column):
+        """The place in a row of output *i* of a lane."""
+        return tiles.element(i, column)
+
+    return SimpleNamespace(**locals())

@@ -1,0 +1,184 @@
+"""The shapes in which the matrix products are cut, and the choice among them.
+
+Everything that measurements on a card may change stands here, and nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = [
+    "BOUNDED_TILES",
+    "GEMV_ROWS",
+    "SKINNY_ROWS",
+    "SKINNY_TILES",
+    "TMA_TILES",
+    "GemvLayout",
+    "SkinnyTile",
+    "Tile",
+    "bounded",
+    "columns_layout",
+    "quickest",
+    "rows_layout",
+    "splits_of",
+]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The part of a product that one block makes at a time.
+
+    Attributes:
+        m: Its rows.
+        n: Its columns.
+        k: The depth of one step.
+        stages: Steps that are on the chip at once.
+        threads: Threads that multiply; a warp-specialised program adds a warpgroup that copies.
+        speed: The share of a multiprocessor's tensor throughput that it reaches.
+        persistent: Whether a block makes several tiles and stores one while it loads the next.
+    """
+
+    m: int
+    n: int
+    k: int
+    stages: int
+    threads: int
+    speed: float = 1.0
+    persistent: bool = False
+
+
+# A warpgroup of Hopper multiplies 64 rows by up to 256 columns at a time. Two of them share the
+# columns' operand, so it is read from shared memory once for 128 rows. Of 227 KiB, the ring takes
+# what the staged result leaves.
+TMA_TILES = (
+    Tile(m=128, n=256, k=64, stages=3, threads=256, speed=0.86, persistent=True),
+    Tile(m=128, n=192, k=64, stages=4, threads=256, speed=0.83, persistent=True),
+    Tile(m=128, n=176, k=64, stages=4, threads=256, speed=0.81, persistent=True),
+    Tile(m=128, n=128, k=64, stages=5, threads=256, speed=0.75, persistent=True),
+    Tile(m=64, n=128, k=64, stages=6, threads=128, speed=0.5),
+)
+"""Tiles of the Hopper program, the quickest first: large ones for products that fill the chip,
+several widths so that one of them fills its last wave, small ones for fewer rows."""
+
+BOUNDED_TILES = (
+    Tile(m=32, n=64, k=64, stages=4, threads=128),
+    Tile(m=128, n=128, k=32, stages=4, threads=256),
+)
+"""Tiles of the general program, each for products up to twice its rows, the last for any."""
+
+# Multiply-adds that a multiprocessor of an H200 makes in a microsecond at the dense peak of
+# 16-bit operands (990 TFLOP/s over 132).
+_RATE = 3.75e6
+
+# Microseconds that a block spends on filling its ring and on storing its last tile.
+_TURNAROUND = 2.0
+
+
+def quickest(tiles: Iterable[Tile], m: int, n: int, k: int, multiprocessors: int) -> Tile:
+    """Return the tile that makes the product soonest.
+
+    Blocks run in waves over the multiprocessors, so a tile costs what its last, maybe nearly
+    empty, wave does.
+    """
+
+    def duration(tile: Tile) -> float:
+        blocks = -(-m // tile.m) * -(-n // tile.n)
+        waves = -(-blocks // multiprocessors)
+        return waves * (tile.m * tile.n * k / (tile.speed * _RATE) + _TURNAROUND)
+
+    return min(tiles, key=duration)
+
+
+def bounded(m: int) -> Tile:
+    """Return the general program's tile for *m* rows."""
+    small, large = BOUNDED_TILES
+    return small if m <= 2 * small.m else large
+
+
+SKINNY_ROWS = 128
+"""The most rows for which the second operand is worth reading as fast as memory gives it."""
+
+
+@dataclass(frozen=True)
+class SkinnyTile:
+    """The part of a product with few rows that one block makes.
+
+    Attributes:
+        rows: The rows of the product that it has room for.
+        columns: Its columns, which take the rows of the tensor cores' tile.
+        k: The depth of one step.
+        stages: Steps that are on the chip at once.
+        threads: Threads that multiply.
+        resident: Blocks of a multiprocessor.
+    """
+
+    rows: int
+    columns: int
+    k: int
+    stages: int
+    threads: int
+    resident: int
+
+
+# Of two blocks that share a multiprocessor one reads while the other merges. Every block reads all
+# rows of the first operand through the L2 cache, so more rows want more columns to spread that
+# over.
+SKINNY_TILES = (
+    SkinnyTile(rows=32, columns=64, k=128, stages=4, threads=128, resident=2),
+    SkinnyTile(rows=64, columns=128, k=64, stages=4, threads=256, resident=2),
+    SkinnyTile(rows=128, columns=128, k=64, stages=6, threads=256, resident=1),
+)
+"""Tiles by the rows that they have room for, ascending up to SKINNY_ROWS."""
+
+# Blocks of a cluster exchange their sums; the hardware guarantees clusters of eight.
+_MOST_SPLITS = 8
+
+# Steps below which a block spends more on its start than on reading.
+_FEWEST_STEPS = 4
+
+
+def splits_of(tile: SkinnyTile, n: int, k: int, multiprocessors: int) -> int:
+    """Return among how many blocks the sum over *k* is split.
+
+    As many as find room at one time and have enough to read.
+    """
+    tiles, steps = -(-n // tile.columns), -(-k // tile.k)
+    room = tile.resident * multiprocessors // tiles
+    splits = max(1, min(room, steps // _FEWEST_STEPS, _MOST_SPLITS))
+    # Rounding the share of each up may leave nothing for the last.
+    return -(-steps // -(-steps // splits))
+
+
+GEMV_ROWS = 4
+"""The most rows that are worth multiplying without tensor cores."""
+
+
+@dataclass(frozen=True)
+class GemvLayout:
+    """How the threads of a block share a product of very few rows.
+
+    Attributes:
+        columns: Columns of the product that a block makes.
+        threads: Threads of a block.
+        batch: Vectors of each column, or of each row of the second operand, that a thread asks
+            for before it uses the first.
+    """
+
+    columns: int
+    threads: int
+    batch: int
+
+
+def rows_layout(n: int, k: int) -> GemvLayout:
+    """Return the layout for a second operand stored as (n, k), whose rows are read along k."""
+    threads = 128 if k <= 4096 else 256
+    return GemvLayout(columns=4, threads=threads, batch=2)
+
+
+def columns_layout(n: int, k: int) -> GemvLayout:
+    """Return the layout for a second operand stored as (k, n).
+
+    A row's share of a block is 64 or 128 bytes; narrower ones make more blocks.
+    """
+    return GemvLayout(columns=64 if n >= 64 * 256 else 32, threads=512, batch=8)
