@@ -25,6 +25,7 @@ __all__ = [
     "MOST_SPLIT_CHANNELS",
     "PARTS",
     "SHORTEST_PLANE",
+    "SHORT_SLICE",
     "SLICE",
     "ChannelLayout",
     "Planes",
@@ -51,6 +52,9 @@ BESIDE = 24 << 10
 # At this size the row norms reached 0.85 of a copy, at half of it 0.84 and at twice 0.67.
 SLICE = 64 << 10
 """Bytes that a block of a cluster stages of a channel, unless sixteen blocks are too few."""
+
+SHORT_SLICE = 6400
+"""Elements of a channel of short planes up to which one block takes it with its neighbours."""
 
 LARGEST_CLUSTER = 16
 """Blocks of a cluster at most."""
@@ -248,7 +252,8 @@ def in_cluster(planes: Planes, facts: DeviceFacts) -> ChannelLayout | None:
     by_size = -(-size // SLICE)
     groups = -(-planes.channels // planes.group)
     by_count = min(_sms(facts) // groups, -(-size // (SLICE // 4)))
-    blocks = min(1 << max(0, max(by_size, by_count) - 1).bit_length(), LARGEST_CLUSTER)
+    wanted = max(by_size, by_count, 2)
+    blocks = min(1 << (wanted - 1).bit_length(), LARGEST_CLUSTER)
     while (layout := on_chip(planes, facts, blocks)) is None and blocks < LARGEST_CLUSTER:
         blocks *= 2
     return layout
