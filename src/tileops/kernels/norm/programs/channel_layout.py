@@ -87,7 +87,7 @@ _STAGED_EARLY = 48 << 10
 
 # Accesses of a thread in flight where nothing is staged, and accesses of one part of a channel.
 _IN_FLIGHT = 4
-_PARTACCESSES = 2048
+_PART_ACCESSES = 2048
 
 # Blocks for every multiprocessor that parts of channels should make.
 _BLOCKS_EACH = 16
@@ -240,7 +240,7 @@ def parts(planes: Planes, layout: ChannelLayout, facts: DeviceFacts, most: int) 
     groups = -(-planes.channels // layout.group)
     wanted = -(-_sms(facts) * _BLOCKS_EACH // groups)
     accesses = planes.items * max(layout.lanes, 1)
-    return max(1, min(wanted, -(-accesses // _PARTACCESSES), most, planes.items))
+    return max(1, min(wanted, -(-accesses // _PART_ACCESSES), most, planes.items))
 
 
 def in_cluster(planes: Planes, facts: DeviceFacts) -> ChannelLayout | None:
