@@ -31,11 +31,24 @@ def query_tiles(T, form, tiling, compute):
     units = form.scale / form.softcap * LOG2E if capped else form.scale * LOG2E
     lowest = -T.infinity(f32)
 
-    def place(block, queries, keys):
-        """Set up the variables of a block, whose queries the grid counts from the last."""
+    def blocks(queries, batch):
+        """The grid: every tile of queries of every head of every sequence."""
+        return T.ceildiv(queries, M) * form.heads * batch
+
+    def variable(value):
+        # An expression would be written out, divisions and all, wherever it is read.
+        return T.alloc_var("int32", init=value)
+
+    def head_of(x, queries):
+        """The block's head among those of all sequences."""
+        return T.truncdiv(x, T.ceildiv(queries, M))
+
+    def place(x, queries, keys):
+        """Set up the variables of a block, which counts the tiles of queries from the last."""
         s = SimpleNamespace(queries=queries, keys=keys, ahead=keys - queries)
         # Later queries see more keys: the longest blocks go first.
-        s.first = (T.ceildiv(queries, M) - 1 - block) * M
+        tiles = T.ceildiv(queries, M)
+        s.first = variable((tiles - 1 - T.truncmod(x, tiles)) * M)[0]
         s.scores = T.alloc_fragment((M, N), f32)
         s.weights = T.alloc_fragment((M, N), compute)
         s.out = T.alloc_fragment((M, W), f32)
