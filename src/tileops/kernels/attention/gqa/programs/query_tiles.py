@@ -73,9 +73,14 @@ def query_tiles(T, form, tiling, compute):
         T.clear(s.total)
         T.fill(s.peak, lowest)
 
+    # A positive constant scale leaves the order of products as it is, so it can wait until one
+    # instruction multiplies and subtracts.
+    late = not capped and form.itemsize == 2 and form.scale > 0.0
+    log2 = units if late else 1.0
+
     @T.macro
     def weigh(s, t, factor):
-        """Turn the scores of tile *t* into weights, and rescale what was summed.
+        """Turn the products of tile *t* into weights, and rescale what was summed.
 
         *factor* is what products are multiplied by besides the form's own units.
         """
@@ -85,7 +90,7 @@ def query_tiles(T, form, tiling, compute):
                 s.scores[i, j] = cap - 2.0 * cap / (
                     T.exp2(s.scores[i, j] * (2.0 * units * factor)) + 1.0
                 )
-        else:
+        elif not late:
             for i, j in T.Parallel(M, N):
                 s.scores[i, j] *= units * factor
         if t * N + N > seen_by(s, s.first):
@@ -96,10 +101,10 @@ def query_tiles(T, form, tiling, compute):
         T.reduce_max(s.scores, s.peak, dim=1, clear=False)
         for i in T.Parallel(M):
             # A row may have seen minus infinity only, which must not be subtracted from itself.
-            s.added[i] = T.if_then_else(s.peak[i] == lowest, 0.0, s.peak[i])
-            s.shrink[i] = T.exp2(s.before[i] - s.added[i])
+            s.added[i] = T.if_then_else(s.peak[i] == lowest, 0.0, s.peak[i] * log2)
+            s.shrink[i] = T.exp2(s.before[i] * log2 - s.added[i])
         for i, j in T.Parallel(M, N):
-            s.scores[i, j] = T.exp2(s.scores[i, j] - s.added[i])
+            s.scores[i, j] = T.exp2(s.scores[i, j] * log2 - s.added[i])
         T.copy(s.scores, s.weights)
         T.reduce_sum(s.scores, s.added, dim=1)
         for i in T.Parallel(M):
