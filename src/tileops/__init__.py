@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tileops.introspect.fallback import warn_on_fallback
     from tileops.ops.attention.gqa import GQADenseFwdOp
     from tileops.ops.gemm.gemm import GemmFwdOp
+    from tileops.ops.linear_attention.gla import GLAFwdOp
     from tileops.ops.norm.ada_layer_norm import AdaLayerNormFwdOp
     from tileops.ops.norm.ada_layer_norm_zero import AdaLayerNormZeroFwdOp
     from tileops.ops.norm.fused_add_layer_norm import FusedAddLayerNormFwdOp
@@ -28,6 +29,7 @@ _HOMES: dict[str, str] = {
     "FusedAddRMSNormFwdOp": "tileops.ops.norm.fused_add_rms_norm",
     "GQADenseFwdOp": "tileops.ops.attention.gqa",
     "GemmFwdOp": "tileops.ops.gemm.gemm",
+    "GLAFwdOp": "tileops.ops.linear_attention.gla",
     "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
     "RMSNormFwdOp": "tileops.ops.norm.rms_norm",
     "warn_on_fallback": "tileops.introspect.fallback",
@@ -38,6 +40,7 @@ __all__ = [
     "AdaLayerNormZeroFwdOp",
     "FusedAddLayerNormFwdOp",
     "FusedAddRMSNormFwdOp",
+    "GLAFwdOp",
     "GQADenseFwdOp",
     "GemmFwdOp",
     "LayerNormFwdOp",

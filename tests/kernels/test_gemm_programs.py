@@ -11,8 +11,7 @@ from tileops.kernels.gemm.tiles import (
     BOUNDED_TILES,
     GEMV_ROWS,
     SKINNY_TILES,
-    SMALL_TILES,
-    WIDE_TILES,
+    TMA_TILES,
     columns_layout,
     rows_layout,
 )
@@ -73,9 +72,7 @@ def test_the_general_program_in_every_layout(trans_a, trans_b):
 )
 def test_the_general_program_of_odd_sizes(n, k, widths):
     """It copies by what rows are a multiple of."""
-    text = checked(
-        cp_async.program(BOUNDED_TILES[0], 1, n, k, "float16", False, True), 80, NO_TMA
-    )
+    text = checked(cp_async.program(BOUNDED_TILES[0], 1, n, k, "float16", False, True), 80, NO_TMA)
     assert set(re.findall(r"cp_async_gs\w*<(\d+)>", text)) == widths
 
 
@@ -90,7 +87,7 @@ def test_the_gemv_programs_on_every_architecture(arch):
     assert re.search(r"\*\(uint4\*\)\(held \+ .*\*\(uint4\*\)\(B \+", text)
 
 
-@pytest.mark.parametrize("tile", [*WIDE_TILES, *SMALL_TILES], ids=lambda one: f"{one.m}x{one.n}")
+@pytest.mark.parametrize("tile", TMA_TILES, ids=lambda one: f"{one.m}x{one.n}")
 def test_the_tma_program_of_every_tile(tile):
     """A warpgroup of its own copies; each other multiplies 64 rows by all columns at a time."""
     text = checked(tma.program(tile, 4096, 4096, "bfloat16", False, True, H200), 90, {})
@@ -105,14 +102,14 @@ def test_the_tma_program_of_every_tile(tile):
 @every_layout
 def test_the_tma_program_in_every_layout(trans_a, trans_b):
     """Each layout is multiplied as it is stored."""
-    program = tma.program(SMALL_TILES[1], 2112, 1024, "float16", trans_a, trans_b, H200)
+    program = tma.program(TMA_TILES[4], 2112, 1024, "float16", trans_a, trans_b, H200)
     text = checked(program, 90, {})
     assert f"64, 128, 16, {str(trans_a).lower()}, {str(not trans_b).lower()}, 1, 1>" in text
 
 
 def test_the_tma_program_of_odd_columns():
     """Rows of the result that are no multiple of 16 bytes are stored by the threads."""
-    text = checked(tma.program(WIDE_TILES[0], 21843, 1024, "float16", False, True, H200), 90, {})
+    text = checked(tma.program(TMA_TILES[0], 21843, 1024, "float16", False, True, H200), 90, {})
     assert "tma_load(B_desc" in text
     assert "tma_store" not in text
 

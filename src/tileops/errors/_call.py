@@ -36,6 +36,20 @@ class CallSpecTypeError(DispatchError, TypeError):
     template = "{op}: interface {interface!r} takes a {request} call spec, got {given}"
 
 
+class ImpossibleCallError(DispatchError, ValueError):
+    """A question is about a call that no op makes.
+
+    Cause:
+        A fact of the call spec has another type than declared or lies outside its range, or
+        ``impossible()`` of the call spec says why there is no such call.
+
+    Remedy:
+        Correct the fact that the message names.
+    """
+
+    template = "{op}: no call of {interface!r} has these facts: {problem}"
+
+
 class UnkeyableFactError(DispatchError, TypeError):
     """A call spec holds a value that a cache cannot be keyed by.
 

@@ -9,18 +9,9 @@ import torch
 
 from tileops.errors import NoMemoryError
 from tileops.ops._signature import BoundCall
+from tileops.ops._signature._wrappers import wrapper
 
 __all__ = ["check_memory"]
-
-_DispatchKey: Any = torch._C.DispatchKey
-
-_WRAPPERS: Mapping[str, Any] = {
-    "a wrapper that traces or distributes another tensor": _DispatchKey.Python,
-    "wrapped by torch.vmap": _DispatchKey.FuncTorchBatched,
-    "wrapped by a transformation of torch.func": _DispatchKey.FuncTorchGradWrapper,
-    "wrapped by functionalization": _DispatchKey.Functionalize,
-}
-"""What a tensor without memory of its own is, by the dispatch key that tells."""
 
 
 def check_memory(
@@ -39,7 +30,6 @@ def check_memory(
     for name, tensor in tensors:
         if tensor is None:
             continue
-        keys = torch._C._dispatch_keys(tensor)
-        for what, key in _WRAPPERS.items():
-            if keys.has(key):
-                raise NoMemoryError(op=op, tensor=name, what=f"{type(tensor).__name__}, {what}")
+        what = wrapper(tensor)
+        if what is not None:
+            raise NoMemoryError(op=op, tensor=name, what=what)

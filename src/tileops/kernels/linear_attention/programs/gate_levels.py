@@ -1,0 +1,393 @@
+"""What the chunked programs share: the gates of a chunk, and the products that they weigh.
+
+A score of step i with an earlier step j is weighed by the gates after j up to i. No quotient of
+decays is ever formed: a chunk is halved again and again, and i and j part company at one halving.
+There i lies in the later half, j in the earlier one, and the weight is the decay from the
+beginning of the later half to i, times the decay from j to the end of the earlier half. Both are
+products of gates, so at most one, and overflow nowhere, whatever the gates. At every halving each
+step is in one half only, so one tile holds them all: the later halves' queries and the earlier
+halves' keys.
+
+The functions here build the program while TileLang traces it, and ``s`` names a block's tiles.
+"""
+
+from types import SimpleNamespace
+
+__all__ = ["gate_levels"]
+
+LOG2E = 1.4426950408889634
+
+# TileLang has no cp.async from an address that fills with zeros what a condition excludes.
+_SOURCE = r"""
+namespace tileops {
+__device__ __forceinline__ void copy_or_zero(const void* to, const void* from, bool there) {
+  unsigned slot = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  int bytes = there ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+               :: "r"(slot), "l"(from), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void commit_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+__device__ __forceinline__ void await_all_but_one() {
+  asm volatile("cp.async.wait_group 1;" ::: "memory");
+}
+__device__ __forceinline__ void await_copies() {
+  asm volatile("cp.async.wait_group 0;" ::: "memory");
+}
+}
+"""
+
+
+def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
+    """Return the building blocks of a program over chunks of keys of *dim_k* elements.
+
+    Args:
+        T: ``tilelang.language``.
+        dim_k: Elements of a key.
+        dtype: TileLang's name of the data's dtype.
+        scale: What queries are multiplied by.
+        tiles: The `ChunkTiles`.
+        hopper: Whether tensor cores read shared memory on their own.
+    """
+    C, R, threads = tiles.chunk, tiles.run, tiles.threads
+    levels, local = tiles.levels, tiles.local_levels
+    f32 = "float32"
+    pairs = dim_k // 2
+    runs = C // R
+    units = pairs * runs // threads  # Runs of two columns that a thread walks one after the other.
+    lines = dim_k // 8
+    lanes = min(32, pairs)  # Lanes of a warp that share a run.
+    groups = pairs // lanes
+    # bfloat16 has 8 bits: what is added to the state is rounded twice, the rest after the first.
+    exact = dtype == "bfloat16"
+    # Two warps' width of 8 and sixteen rows each: a smaller half leaves warps without a tile.
+    halved = C // 2 >= 32
+
+    def place(sequence, heads, seq_len):
+        """Say where a block is among rows of every step and head."""
+        at = SimpleNamespace(sequence=sequence, heads=heads, seq_len=seq_len)
+        at.origin = T.alloc_local((1,), "int64")
+        return at
+
+    @T.macro
+    def begin(at):
+        """Find the row of the block's first step, once: it takes a division."""
+        T.import_source(_SOURCE)
+        batch = T.cast(at.sequence // at.heads, "int64")
+        at.origin[0] = batch * at.seq_len * at.heads + at.sequence % at.heads
+
+    def row(at, step):
+        """The row of a step; past the last one, of the last."""
+        return at.origin[0] + T.cast(T.min(step, at.seq_len - 1), "int64") * at.heads
+
+    def tiles_(width):
+        """Allocate what carries the state: keys, gates, and values of *width* elements."""
+        s = SimpleNamespace()
+        s.keys = T.alloc_shared((C, dim_k), dtype)
+        s.logs = T.alloc_shared((C, dim_k), dtype)
+        s.values = T.alloc_shared((C, width), dtype)
+        s.writing = [T.alloc_shared((C, dim_k), dtype) for _ in range(2 if exact else 1)]
+        s.totals = T.alloc_shared((runs, dim_k), f32)
+        s.faded = T.alloc_shared((dim_k,), f32)
+        s.gates = T.alloc_local((units, R, 2), f32)
+        s.far = T.alloc_local((2,), f32)
+        s.pair = T.alloc_local((2,), dtype)
+        s.k = T.alloc_local((R, 2), f32)
+        return s
+
+    def score_tiles(s):
+        """Allocate what reads the state and the chunk itself: queries, halvings, scores."""
+        s.queries = T.alloc_shared((C, dim_k), dtype)
+        s.level = [T.alloc_shared((C, dim_k), dtype) for _ in range(levels)]
+        s.reading = T.alloc_shared((C, dim_k), dtype)
+        s.scores = T.alloc_shared((C, C), dtype)
+        s.diagonal = T.alloc_shared((groups, C), f32)
+        s.q = T.alloc_local((R, 2), f32)
+        s.t = T.alloc_local((R, 2), f32)
+        s.own = T.alloc_local((R,), f32)
+        s.swap = T.alloc_local((2,), f32)
+        s.product = T.alloc_fragment((C // 2, C // 2) if halved else (C, C), f32)
+
+    def copy(to, source, there):
+        """Start a copy of 16 bytes, or of zeros. No macro: its arguments would be read first."""
+        return T.call_extern(
+            "handle", "tileops::copy_or_zero", T.address_of(to), T.address_of(source), there
+        )
+
+    @T.macro
+    def commit():
+        T.call_extern("handle", "tileops::commit_copies")
+
+    @T.macro
+    def arrive(pending):
+        """Wait for the thread's copies but the last *pending* groups, then for every thread."""
+        if pending:
+            T.call_extern("handle", "tileops::await_all_but_one")
+        else:
+            T.call_extern("handle", "tileops::await_copies")
+        T.sync_threads()
+
+    @T.macro
+    def publish():
+        """Let every thread, and the tensor cores, see what this one wrote to shared memory."""
+        if hopper:
+            T.fence_proxy_async()
+        T.sync_threads()
+
+    @T.macro
+    def clear_scores(s):
+        """Zero the scores; those above the diagonal stay so."""
+        for i, j in T.Parallel(C, C):
+            s.scores[i, j] = T.cast(0, dtype)
+
+    @T.macro
+    def fetch(to, source, at, first):
+        """Start the copies of a chunk; steps past the last are zeros, whose gates are one."""
+        for n in T.unroll(C * lines // threads):
+            where = T.get_thread_binding() + n * threads
+            step = where // lines
+            column = where % lines * 8
+            copy(
+                to[step, column],
+                source[row(at, first + step), column],
+                first + step < at.seq_len,
+            )
+
+    @T.macro
+    def fetch_values(s, source, at, first, value, dim_v):
+        """Start the copies of a chunk's values from one on; those past the last are zeros."""
+        width = s.values.shape[1]
+        for n in T.unroll(C * (width // 8) // threads):
+            where = T.get_thread_binding() + n * threads
+            step = where // (width // 8)
+            column = where % (width // 8) * 8
+            copy(
+                s.values[step, column],
+                source[row(at, first + step), T.min(value + column, dim_v - 8)],
+                T.And(first + step < at.seq_len, value + column < dim_v),
+            )
+
+    @T.macro
+    def decay(s):
+        """Turn logarithms into gates, and multiply those of every run."""
+        for u in T.unroll(units):
+            where = T.get_thread_binding() + u * threads
+            run = where // pairs
+            column = where % pairs * 2
+            s.far[0] = 1.0
+            s.far[1] = 1.0
+            for r in T.unroll(R):
+                for i in T.vectorized(2):
+                    s.pair[i] = s.logs[run * R + r, column + i]
+                for i in T.unroll(2):
+                    s.gates[u, r, i] = T.exp2(T.cast(s.pair[i], f32) * LOG2E)
+                    s.far[i] *= s.gates[u, r, i]
+            for i in T.vectorized(2):
+                s.totals[run, column + i] = s.far[i]
+        T.sync_threads()
+
+    def without_bit(number, level):
+        """Remove one bit, as the steps of one half of every halved block are counted."""
+        return (number >> (level + 1) << level) + number % (1 << level)
+
+    def with_bit(number, level, bit):
+        """Put one bit in: which step the one of this number in its halves is."""
+        return (number >> level << (level + 1)) + (bit << level) + number % (1 << level)
+
+    # How lanes add up every step's product with itself: first they swap halves of the steps, so
+    # that each is left with few of them.
+    swaps = [(R >> n, lanes >> n) for n in range(1, local + 1)]
+    sums = [lanes >> n for n in range(local + 1, lanes.bit_length())]
+    share = lanes // R
+
+    @T.macro
+    def add_own(s, run, pair):
+        """Add up each step's product with itself over the lanes that share a run."""
+        for left, offset in tuple(swaps):
+            for r in tuple(range(left)):
+                s.swap[0] = T.if_then_else((pair & offset) != 0, s.own[r + left], s.own[r])
+                s.swap[1] = T.if_then_else((pair & offset) != 0, s.own[r], s.own[r + left])
+                s.own[r] = s.swap[0] + T.shfl_xor(s.swap[1], offset)
+        for offset in tuple(sums):
+            s.own[0] += T.shfl_xor(s.own[0], offset)
+        if pair % share == 0:
+            s.diagonal[pair // lanes, run * R + pair % lanes // share] = s.own[0]
+
+    @T.macro
+    def begin_run(s, u, run, column):
+        """Read a run of two columns: the queries scaled, each decayed by its own gate."""
+        for r in tuple(range(R)):
+            for i in T.vectorized(2):
+                s.pair[i] = s.queries[run * R + r, column + i]
+            for i in tuple(range(2)):
+                s.q[r, i] = T.cast(s.pair[i], f32) * scale
+            for i in T.vectorized(2):
+                s.pair[i] = s.keys[run * R + r, column + i]
+            for i in tuple(range(2)):
+                s.k[r, i] = T.cast(s.pair[i], f32)
+                s.t[r, i] = s.gates[u, r, i]
+            s.own[r] = s.q[r, 0] * s.k[r, 0] + s.q[r, 1] * s.k[r, 1]
+            for i in tuple(range(2)):
+                s.q[r, i] *= s.t[r, i]
+
+    @T.macro
+    def put(s, tile, row, column, a, b):
+        s.pair[0] = T.cast(a, dtype)
+        s.pair[1] = T.cast(b, dtype)
+        for i in T.vectorized(2):
+            tile[row, column + i] = s.pair[i]
+
+    @T.macro
+    def halve_run(s, level, run, column):
+        """Write a halving within runs, then let each half reach over its neighbour."""
+        for r in tuple(range(R)):
+            late = (r >> level) & 1
+            row = (
+                run * (R // 2) + without_bit(r, level) + late * (C // 2) if halved else run * R + r
+            )
+            if late:
+                put(s, s.level[level], row, column, s.q[r, 0], s.q[r, 1])
+            else:
+                put(s, s.level[level], row, column, s.k[r, 0], s.k[r, 1])
+        for r in tuple(range(R)):
+            for i in tuple(range(2)):
+                if (r >> level) & 1:
+                    s.q[r, i] *= s.t[(r >> level) - 1, i]
+                else:
+                    s.k[r, i] *= s.t[(r >> level) + 1, i]
+        for m in tuple(range(R >> (level + 1))):
+            for i in tuple(range(2)):
+                s.t[m, i] = s.t[2 * m, i] * s.t[2 * m + 1, i]
+
+    @T.macro
+    def halve_runs(s, level, run, column):
+        """Write a halving between runs, then let each half reach over its neighbour."""
+        m = level - local
+        late = (run >> m) & 1
+        beside = ((run >> m) ^ 1) << m
+        for r in tuple(range(R)):
+            row = without_bit(run, m) * R + r + late * (C // 2) if halved else run * R + r
+            put(
+                s,
+                s.level[level],
+                row,
+                column,
+                T.if_then_else(late == 1, s.q[r, 0], s.k[r, 0]),
+                T.if_then_else(late == 1, s.q[r, 1], s.k[r, 1]),
+            )
+        for i in tuple(range(2)):
+            s.far[i] = s.totals[beside, column + i]
+        for n in tuple(range(1, 1 << m)):
+            for i in tuple(range(2)):
+                s.far[i] *= s.totals[beside + n, column + i]
+        for r in tuple(range(R)):
+            for i in tuple(range(2)):
+                s.q[r, i] *= T.if_then_else(late == 1, s.far[i], 1.0)
+                s.k[r, i] *= T.if_then_else(late == 1, 1.0, s.far[i])
+
+    @T.macro
+    def put_writing(s, row, column, r):
+        """Write the keys as they reach the end of the chunk."""
+        put(s, s.writing[0], row, column, s.k[r, 0], s.k[r, 1])
+        if exact:
+            for i in tuple(range(2)):
+                s.k[r, i] -= T.cast(s.pair[i], f32)
+            put(s, s.writing[1], row, column, s.k[r, 0], s.k[r, 1])
+
+    @T.macro
+    def put_faded(s, run, column):
+        """Write what the chunk leaves of the state."""
+        if run == 0:
+            for i in tuple(range(2)):
+                s.far[i] = s.totals[0, column + i]
+            for n in tuple(range(1, runs)):
+                for i in tuple(range(2)):
+                    s.far[i] *= s.totals[n, column + i]
+            for i in T.vectorized(2):
+                s.faded[column + i] = s.far[i]
+
+    @T.macro
+    def spread(s):
+        """Write every halving's tile, the queries that read the state, the keys that enter it."""
+        for u in T.unroll(units):
+            where = T.get_thread_binding() + u * threads
+            run = where // pairs
+            pair = where % pairs
+            column = pair * 2
+            begin_run(s, u, run, column)
+            add_own(s, run, pair)
+            for level in tuple(range(local)):
+                halve_run(s, level, run, column)
+            for level in tuple(range(local, levels)):
+                halve_runs(s, level, run, column)
+            for r in tuple(range(R)):
+                put(s, s.reading, run * R + r, column, s.q[r, 0], s.q[r, 1])
+                put_writing(s, run * R + r, column, r)
+            put_faded(s, run, column)
+        publish()
+
+    @T.macro
+    def gather(s):
+        """Write the keys that enter the state alone."""
+        for u in T.unroll(units):
+            where = T.get_thread_binding() + u * threads
+            run = where // pairs
+            column = where % pairs * 2
+            for i in tuple(range(2)):
+                s.far[i] = 1.0
+            for n in tuple(range(1, runs)):
+                for i in tuple(range(2)):
+                    s.far[i] *= T.if_then_else(run < n, s.totals[n, column + i], 1.0)
+            for r in tuple(reversed(range(R))):
+                for i in T.vectorized(2):
+                    s.pair[i] = s.keys[run * R + r, column + i]
+                for i in tuple(range(2)):
+                    s.k[r, i] = T.cast(s.pair[i], f32) * s.far[i]
+                    s.far[i] *= s.gates[u, r, i]
+                put_writing(s, run * R + r, column, r)
+            put_faded(s, run, column)
+        publish()
+
+    @T.macro
+    def score(s):
+        """Multiply every halving's queries and keys; above the diagonal, zeros stay."""
+        for level in tuple(range(levels)):
+            if halved:
+                T.gemm(
+                    s.level[level][C // 2 : C, :],
+                    s.level[level][0 : C // 2, :],
+                    s.product,
+                    transpose_B=True,
+                    clear_accum=True,
+                )
+                for i, j in T.Parallel(C // 2, C // 2):
+                    if (i >> level) == (j >> level):
+                        s.scores[with_bit(i, level, 1), with_bit(j, level, 0)] = T.cast(
+                            s.product[i, j], dtype
+                        )
+            else:
+                T.gemm(
+                    s.level[level], s.level[level], s.product, transpose_B=True, clear_accum=True
+                )
+                for i, j in T.Parallel(C, C):
+                    if T.And(((i >> level) & 1) == 1, (i >> level) == (j >> level) + 1):
+                        s.scores[i, j] = T.cast(s.product[i, j], dtype)
+        step = T.get_thread_binding()
+        if step < C:
+            s.swap[0] = s.diagonal[0, step]
+            for n in tuple(range(1, groups)):
+                s.swap[0] += s.diagonal[n, step]
+            s.scores[step, step] = T.cast(s.swap[0], dtype)
+        if hopper:
+            T.fence_proxy_async()
+
+    @T.macro
+    def absorb(s, state):
+        """Let the state, which stands on its side, fade, and add the chunk's keys and values."""
+        for i, j in T.Parallel(s.values.shape[1], dim_k):
+            state[i, j] = state[i, j] * s.faded[j]
+        for one in tuple(s.writing):
+            T.gemm(s.values, one, state, transpose_A=True, policy=T.GemmWarpPolicy.FullRow)
+
+    return SimpleNamespace(**{**locals(), "tiles": tiles_})
