@@ -44,6 +44,9 @@ def check_possible(op: str, interface: str, call: CallSpec) -> None:
 
 def _impossible(call: CallSpec) -> str | None:
     facts = _declared(type(call))
+    for name, stated in call.stated_facts().items():
+        if not isinstance(stated, int) or isinstance(stated, bool) or stated < 0:
+            return f"{name} must be an int of 0 or more, got {shown(stated)}"
     for fact in facts:
         value = getattr(call, fact.name)
         wanted = _wanted(fact)
