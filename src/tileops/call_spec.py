@@ -109,6 +109,8 @@ class CallSpec:
         board of that arch; all else is read off the device.
         """
         stated = self.stated_facts()
+        if not stated:
+            return DeviceFacts() if self.device is None else facts_of(self.device)
         if "arch" in stated and self.device_type == "cuda":
             board = first_board_of(stated["arch"])
             source = board.facts if board is not None else DeviceFacts()
