@@ -294,6 +294,7 @@ def _declaration(field: dataclasses.Field[Any], hint: Any) -> Fact:
     return Fact(field.name, hint, field.default, ranges[0] if ranges else None, optional)
 
 
+_SIMPLE = frozenset({type(None), bool, int, str, torch.dtype})
 _PLAIN = (type(None), bool, int, float, str, torch.dtype, torch.device, enum.Enum)
 
 
@@ -305,6 +306,8 @@ def check_keyable(call: CallSpec) -> None:
             no hash.
     """
     for name, value in call.facts().items():
+        if type(value) in _SIMPLE:
+            continue
         problem = _unkeyable(value) or _unhashable(value)
         if problem is not None:
             raise UnkeyableFactError(
