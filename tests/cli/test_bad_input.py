@@ -103,6 +103,16 @@ def here(cli, tmp_path, monkeypatch):
             ("map", "LayerNormFwdOp", "--gpu", "h200", "--vary", "n=1..2"), id="no-integer-fact",
         ),
         pytest.param(
+            ("map", "LayerNormFwdOp", "--gpu", "h200", *("--vary", "n=1..2") * 2), 2,
+            "n varies twice; two --vary name two facts",
+            ("map", "LayerNormFwdOp", "--gpu", "h200", "--vary", "n=1..2"), id="varies-twice",
+        ),
+        pytest.param(
+            ("map", "LayerNormFwdOp", "--gpu", "h200", "--n", "7", "--vary", "n=1..2"), 2,
+            "n varies, and --n states it",
+            ("map", "LayerNormFwdOp", "--gpu", "h200", "--vary", "n=1..2"), id="varies-and-stays",
+        ),
+        pytest.param(
             ("map", "LayerNormFwdOp", "--gpu", "h200", "--eps", "inf", "--vary", "n=1..2"), 2,
             "a map needs finite facts, and --eps is inf",
             ("map", "LayerNormFwdOp", "--gpu", "h200", "--eps", "1", "--vary", "n=1..2"),
@@ -121,6 +131,23 @@ def here(cli, tmp_path, monkeypatch):
         pytest.param(
             (*LAYER_NORM[:-2], "--device", "cpu:128"), 2, "is 0 to 127, got '128'",
             (*LAYER_NORM[:-2], "--device", "cuda:127", "--arch", "90"), id="an-index-too-large",
+        ),
+        pytest.param(
+            ("lint", "-j", "1" * 20, "good.jsonl"), 2, "-j must be 1024 or less",
+            ("rule",), id="more-processes-than-there-are",
+        ),
+        pytest.param(
+            (*LAYER_NORM, "--import", ".kernels"), 2, "a module is named in full",
+            (*LAYER_NORM, "--import", "acme_good"), id="a-relative-module",
+        ),
+        pytest.param(
+            ("trace", "summary", "inventory"), 2, "inventory: is a folder",
+            ("trace", "summary", "good.jsonl"), id="a-folder-as-recording",
+        ),
+        pytest.param(
+            ("trace", "run", "-o", "inventory", "--", "acme-none"), 2,
+            "-o names a file, and 'inventory' is a folder",
+            ("trace", "summary", "good.jsonl"), id="a-folder-to-record-into",
         ),
         pytest.param(
             ("rule", "nonsense"), 2, "; the nearest of ",
@@ -147,6 +174,11 @@ def here(cli, tmp_path, monkeypatch):
             ("diff", "inventory", "inventory"), id="a-nested-formula",
         ),
         pytest.param(
+            ("audit", "LayerNormFwdOp", "--inventory", "empty"), 2,
+            "there is no inventory file in 'empty'",
+            ("audit", "LayerNormFwdOp", "--inventory", "inventory"), id="an-empty-inventory",
+        ),
+        pytest.param(
             ("audit", "LayerNormFwdOp", "--inventory", "broken-formula"), 2,
             "norm.json: a bracket is not closed",
             ("audit", "LayerNormFwdOp", "--inventory", "inventory"), id="a-broken-formula",
@@ -158,7 +190,7 @@ def here(cli, tmp_path, monkeypatch):
         ),
         pytest.param(
             ("inventory", "LayerNormFwdOp", "--folder", "/proc/self/fdinfo", "--update"), 3,
-            "/proc/self/fdinfo/norm.json: ",
+            "the inventory cannot be written to '/proc/self/fdinfo'",
             ("inventory", "LayerNormFwdOp", "--folder", "fresh", "--update"), id="a-folder-of-proc",
         ),
         pytest.param(
@@ -206,6 +238,12 @@ def test_bad_input_is_told_and_good_input_answered(cli, here, bad, code, fragmen
         pytest.param("tileops --help > /dev/full", 74, "No space left on device", id="full-help"),
         pytest.param("tileops trace -h > /dev/full", 74, "No space left", id="full-group-help"),
         pytest.param("tileops --version > /dev/full", 74, "No space left", id="full-version"),
+        pytest.param(
+            "ulimit -f 0; tileops inventory --folder f --update; r=$?; rmdir f; exit $r",
+            3,
+            "the inventory cannot be written to 'f'\ncause: File too large",
+            id="full-disk",
+        ),
         pytest.param("tileops rule >&-", 74, "stdout is closed", id="closed"),
         pytest.param("tileops explain Nope 2> /dev/full", 2, "", id="stderr-full"),
         pytest.param("tileops rule | true; exit ${PIPESTATUS[0]}", 141, "", id="reader-gone"),

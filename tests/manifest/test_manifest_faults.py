@@ -371,3 +371,10 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
     with pytest.raises(ManifestError, match=r"bad\.yaml:1: \(file\): "):
         manifest.load(tmp_path)
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- "], ids=["list", "mapping", "block"])
+def test_a_file_that_nests_too_deep(tmp_path: Path, opening: str) -> None:
+    """It is refused before it is composed, which descends as deep."""
+    with pytest.raises(ManifestError, match=r"scale\.yaml:1: .*(nests too deep|depth)"):
+        load(tmp_path, opening * 100_000)

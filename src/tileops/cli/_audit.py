@@ -54,9 +54,12 @@ def _inventory(folder: Path | None) -> Mapping[str, FamilyRecord]:
     if folder is None and not shipped_folder().is_dir():
         return {}
     try:
-        return read_folder(folder or shipped_folder())
+        found = read_folder(folder or shipped_folder())
     except InventoryError as error:
         raise UsageFailure("the inventory cannot be read", cause=str(error)) from error
+    if folder is not None and not found:
+        raise UsageFailure(f"there is no inventory file in {str(folder)!r}")
+    return found
 
 
 def code(audit: Audit, strict: bool) -> int:

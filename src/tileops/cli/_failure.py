@@ -151,8 +151,9 @@ def _failure_of(error: BaseException, show_traceback: bool) -> Failure:
     missing = missing_extra(error) if isinstance(error, ImportError) else None
     if missing is not None:
         return missing
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return LoadFailure(f"{error.filename}: {error.strerror}")
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f"{error.filename}: "
+        return LoadFailure(f"{place}{error.strerror}")
     remedy = None if show_traceback else "--traceback shows where it was raised"
     foreseen = isinstance(error, (TileopsError, ImportError))
     kind = LoadFailure if foreseen else _Defect

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tileops.cli._failure import OPS_REMEDY, LoadFailure
+from tileops.cli._failure import OPS_REMEDY, LoadFailure, UsageFailure
 from tileops.cli._index import OpRow
 
 if TYPE_CHECKING:
@@ -23,8 +23,12 @@ def import_modules(names: list[str]) -> None:
     """Import modules by name, the working directory included.
 
     Raises:
+        UsageFailure: One of them is no name of a module.
         LoadFailure: One of them cannot be imported.
     """
+    for name in names:
+        if not all(name.split(".")):
+            raise UsageFailure(f"a module is named in full, such as acme.kernels; got {name!r}")
     if names and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     for name in names:

@@ -89,6 +89,7 @@ def update(subject: Subject) -> tuple[BrokenOp, ...]:
 
     Raises:
         UsageFailure: Ops are named, and the folder holds an inventory already.
+        LoadFailure: The folder cannot be written.
     """
     if subject.named and any(subject.folder.glob("*.json")):
         raise UsageFailure(
@@ -97,12 +98,27 @@ def update(subject: Subject) -> tuple[BrokenOp, ...]:
         )
     with stdout_kept_clean():
         found, broken = updated(subject.ops.values(), subject.written(), subject.tables)
-    subject.folder.mkdir(parents=True, exist_ok=True)
-    for name, family in found.items():
-        (subject.folder / f"{name}.json").write_text(encode(family), encoding="utf-8")
-    for stale in set(subject.written()) - set(found):
-        (subject.folder / f"{stale}.json").unlink()
+    try:
+        _write(subject, found)
+    except OSError as error:
+        problem = f"the inventory cannot be written to {str(subject.folder)!r}"
+        raise LoadFailure(problem, cause=error.strerror) from error
     return broken
+
+
+def _write(subject: Subject, found: Mapping[str, FamilyRecord]) -> None:
+    """Write every file whole or not at all, and remove those of families that are gone."""
+    subject.folder.mkdir(parents=True, exist_ok=True)
+    gone = set(subject.written()) - set(found)
+    for name, family in found.items():
+        unfinished = subject.folder / f".{name}.json"
+        try:
+            unfinished.write_text(encode(family), encoding="utf-8")
+            unfinished.replace(subject.folder / f"{name}.json")
+        finally:
+            unfinished.unlink(missing_ok=True)
+    for stale in gone:
+        (subject.folder / f"{stale}.json").unlink()
 
 
 def check(subject: Subject) -> Drift:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import click
 
 from tileops.cli._failure import UsageFailure
@@ -18,8 +21,9 @@ from tileops.cli._stdout import emit
 from tileops.cli._vary import read_axis
 from tileops.introspect.detail import machine_of
 from tileops.introspect.explanation import Place
-from tileops.introspect.maps import Raster, SelectionLine, line, raster
+from tileops.introspect.maps import Axis, Raster, SelectionLine, line, raster
 from tileops.introspect.symbolic.exploration import explore
+from tileops.selection import fact_flag
 
 
 def ask(
@@ -46,7 +50,9 @@ def ask(
             )
         spec = op.interfaces[names[0]].request
         axes = [read_axis(text, spec) for text in vary]
-        given = {**given_facts(ctx), **{axis.fact: axis.low for axis in axes}}
+        stated = given_facts(ctx)
+        _check_axes(axes, stated)
+        given = {**stated, **{axis.fact: axis.low for axis in axes}}
         facts, _ = complete_facts(op, names[0], given)
         reject_infinite(facts, "a map")
         call = _place(options).call(spec, facts).resolved()
@@ -55,6 +61,20 @@ def ask(
         if len(axes) == 1:
             return line(explored, values, axes[0])
         return raster(explored, values, axes[0], axes[1])
+
+
+def _check_axes(axes: Sequence[Axis], stated: Mapping[str, Any]) -> None:
+    """Reject a fact that is asked to vary twice, or to vary and to stay.
+
+    Raises:
+        UsageFailure: There is one.
+    """
+    names = [axis.fact for axis in axes]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageFailure(f"{name} varies twice; two --vary name two facts")
+        if name in stated:
+            raise UsageFailure(f"{name} varies, and {fact_flag(name)} states it")
 
 
 def _place(options: DeviceOptions) -> Place:

@@ -16,14 +16,15 @@ __all__ = ["emit", "give_up_stdout"]
 def emit(text: str) -> None:
     """Write to stdout now.
 
-    A reader that has gone, such as ``head``, ends the command with the code of a program that the
-    broken pipe kills, and quietly.
+    What its encoding cannot say is escaped. A reader that has gone, such as ``head``, ends the
+    command with the code of a program that the broken pipe kills, and quietly.
 
     Raises:
         OutputFailure: It cannot be written.
     """
+    encoding = sys.stdout.encoding or "utf-8"
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
         raise give_up_stdout(error) from None

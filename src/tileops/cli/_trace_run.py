@@ -35,6 +35,8 @@ def _check_output(output: Path) -> None:
     """Check before the program runs, which may take hours, that it can be recorded."""
     from tileops.introspect.trace import check_writable
 
+    if output.is_dir():
+        raise UsageFailure(f"-o names a file, and {str(output)!r} is a folder")
     try:
         check_writable(output.absolute())
     except OSError as error:

@@ -140,12 +140,16 @@ def read_arch(text: str) -> int:
     return int(digits)
 
 
-def at_least(least: int) -> Callable[[click.Parameter, int | None], int | None]:
-    """Return an option's callback that rejects smaller numbers."""
+def at_least(
+    least: int, most: int = 2**31 - 1
+) -> Callable[[click.Parameter, int | None], int | None]:
+    """Return an option's callback that rejects smaller numbers, and larger ones than *most*."""
 
     def check(param: click.Parameter, value: int | None) -> int | None:
         if value is not None and value < least:
             raise UsageFailure(f"{param.opts[0]} must be {least} or more, got {value}")
+        if value is not None and value > most:
+            raise UsageFailure(f"{param.opts[0]} must be {most} or less, got {value}")
         return value
 
     return check

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,7 +69,8 @@ def lint(
         bool, typer.Option("--update-baseline", help="Write the findings into the baseline.")
     ] = False,
     jobs: Annotated[
-        int, typer.Option("-j", "--jobs", callback=at_least(0), help="Processes; 0: one per CPU.")
+        int,
+        typer.Option("-j", "--jobs", callback=at_least(0, 1024), help="Processes; 0: one per CPU."),
     ] = 0,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither read nor write the cache.")
@@ -135,23 +135,20 @@ def _fixes(safe: bool, unsafe: bool) -> frozenset[Applicability]:
 
 
 def _answer(run: LintRun, form: Format, diff: bool, statistics: bool) -> str:
-    """Return what goes to stdout, as far as its encoding can say it."""
+    """Return what goes to stdout."""
     from tileops.findings import WRITERS, write_statistics
 
     if diff:
         from tileops.lint._diff import diff_of
 
-        text = "".join(diff_of(path, change) for path, change in run.changes.items())
-    elif statistics:
-        text = write_statistics(run.report())
-    elif form in (Format.JSON, Format.SARIF):
+        return "".join(diff_of(path, change) for path, change in run.changes.items())
+    if statistics:
+        return write_statistics(run.report())
+    if form in (Format.JSON, Format.SARIF):
         from tileops.lint import installed_version
 
-        text = WRITERS[form.value](run.report(installed_version()))
-    else:
-        text = WRITERS[form.value](run.report())
-    encoding = sys.stdout.encoding or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+        return WRITERS[form.value](run.report(installed_version()))
+    return WRITERS[form.value](run.report())
 
 
 def _remark(run: LintRun, diff: bool) -> None:

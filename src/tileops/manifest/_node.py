@@ -104,7 +104,13 @@ def read_yaml(file: Path) -> Node:
     name = str(file)
     try:
         text = file.read_text(encoding="utf-8")
+        depth = 0
         for event in yaml.parse(text, Loader=_Loader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            # Composing descends as deep, and beyond some thousand levels ends the process.
+            if depth > _DEEPEST:
+                raise _file_error(name, event.start_mark, "nests too deep")
             # Unquoted, the splice of a shape reads as YAML's reference to an anchor.
             if isinstance(event, yaml.AliasEvent):
                 raise _file_error(name, event.start_mark, _ALIAS)
@@ -119,6 +125,7 @@ def read_yaml(file: Path) -> Node:
     return _node(root, name, root.start_mark.line + 1, "")
 
 
+_DEEPEST = 100
 _ALIAS = "an alias has no place here; put a shape in quotes, like '[*B, N]'"
 
 

@@ -75,6 +75,8 @@ def recorded_files(path: Path) -> list[Path]:
 def _nothing(path: Path, truncated: list[str]) -> str:
     if truncated:
         return "the process ended before it recorded anything"
+    if path.is_dir():
+        return "is a folder; a recording is named as it was when it was made"
     return f"there is no recording; {path.stem}.PID{path.suffix or '.jsonl'} was looked for too"
 
 

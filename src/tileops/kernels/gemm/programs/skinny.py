@@ -62,7 +62,7 @@ def program(tile, splits, n, k, dtype, trans_a, trans_b):
 
     m = T.dynamic("m")
     height, width = tile.columns, tile.rows
-    steps = -(-(-(-k // tile.k)) // splits)
+    steps = -(-k // (tile.k * splits))
     # A vector of four sums is what a thread adds up and rounds at a time.
     vectors = height // 4
     cluster = {"cluster_dims": (splits, 1, 1)} if splits > 1 else {}
