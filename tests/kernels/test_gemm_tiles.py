@@ -1,7 +1,10 @@
 """The shapes in which matrix products are cut: they fit the chip, cover the product, end soon."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from tileops.kernels.gemm.programs.order import tile_at
 from tileops.kernels.gemm.tiles import (
     BOUNDED_TILES,
     GEMV_ROWS,
@@ -137,3 +140,24 @@ def test_gemv_layouts(n, k):
         assert layout.batch >= 1
     lanes = columns_layout(n, k).columns // 8
     assert lanes in (4, 8)
+
+
+INTEGERS = SimpleNamespace(
+    min=min, truncmod=lambda one, other: one % other, truncdiv=lambda one, other: one // other
+)
+"""What `tile_at` asks of TileLang, on numbers."""
+
+
+@pytest.mark.parametrize("columns", [1, 2, 9, 33])
+@pytest.mark.parametrize("rows", [1, 7, 15, 16, 17, 32, 40])
+def test_every_tile_has_one_place(rows, columns):
+    """The order goes through the tiles without leaving one out, whatever their numbers."""
+    tiles = [tile_at(INTEGERS, place, rows, columns) for place in range(rows * columns)]
+    assert sorted(tiles) == [(row, column) for row in range(rows) for column in range(columns)]
+
+
+def test_neighbours_in_the_order_share_operands():
+    """132 tiles in a row touch about as few rows and columns as they can."""
+    tiles = [tile_at(INTEGERS, place, 64, 32) for place in range(132)]
+    rows, columns = ({tile[axis] for tile in tiles} for axis in (0, 1))
+    assert (len(rows), len(columns)) == (16, 9)
