@@ -1,8 +1,8 @@
 """Faults planted in a copy of the sources: audit, inventory and diff find each, and show a call.
 
-A row of `FAULTS` names the op, the file and the edit, so a row may be about any op of the tree.
+A row of `FAULTS` names the op and the edits, so a row may be about any op of the tree.
 `DecodeFwdOp` is one that the tests add to the copy: three keys that overlap, a preference, limits
-and architectures.
+and architectures, in a text that no tuning changes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ HERE = Path(__file__).parent
 SOURCES = Path(tileops.__file__).parents[1]
 DECODE = "ops/decode/decode.py"
 LAYER_NORM = "kernels/norm/layer_norm.py"
+GEMM = "kernels/gemm/gemm_kernel.py"
+GEMM_GENERAL = "kernels/gemm/gemm_cp_async.py"
+GEMM_FEW_ROWS = "kernels/gemm/gemv.py"
+ATTENTION = "kernels/attention/gqa/decode.py"
 INVENTORY = "src/tileops/inventory"
 
 
@@ -41,8 +45,7 @@ class Fault:
 
     Attributes:
         op: The op it is about.
-        file: The file below the package.
-        edits: What is replaced by what, each at its first place.
+        edits: The file below the package, and what is replaced by what at its first place.
         moved: How diff says the outcome changes.
         where: Of which calls, in part.
         before: What explain comes to for such a call in the tree as it was.
@@ -52,8 +55,7 @@ class Fault:
     """
 
     op: str
-    file: str
-    edits: tuple[tuple[str, str], ...]
+    edits: tuple[tuple[str, str, str], ...]
     moved: str
     where: str
     before: str
@@ -64,8 +66,7 @@ class Fault:
 FAULTS = {
     "removed-preference": Fault(
         "DecodeFwdOp",
-        DECODE,
-        (('    preferred_over = frozenset({"bs1"})\n', ""),),
+        ((DECODE, '    preferred_over = frozenset({"bs1"})\n', ""),),
         moved="long -> ambiguous",
         where="seqlen_kv >= 1024",
         before="selected long",
@@ -74,8 +75,7 @@ FAULTS = {
     ),
     "widened-refusal": Fault(
         "DecodeFwdOp",
-        DECODE,
-        (("call.seqlen_kv > 131072", "call.seqlen_kv > 65536"),),
+        ((DECODE, "call.seqlen_kv > 131072", "call.seqlen_kv > 65536"),),
         moved="decode -> unserved",
         where="seqlen_kv > 65536",
         before="selected decode",
@@ -84,8 +84,7 @@ FAULTS = {
     ),
     "dropped-arch": Fault(
         "DecodeFwdOp",
-        DECODE,
-        (("    supported_archs = [80, 89, 90]\n", "    supported_archs = [89, 90]\n"),),
+        ((DECODE, "    supported_archs = [80, 89, 90]\n", "    supported_archs = [89, 90]\n"),),
         moved="decode -> unserved",
         where="arch is 80",
         before="selected decode",
@@ -94,8 +93,7 @@ FAULTS = {
     ),
     "dropped-arch-of-the-only-key": Fault(
         "LayerNormFwdOp",
-        LAYER_NORM,
-        (("[80, 86, 89, 90]", "[80, 89, 90]"),),
+        ((LAYER_NORM, "[80, 86, 89, 90]", "[80, 89, 90]"),),
         moved="layer_norm -> unserved",
         where="arch is 86",
         before="selected layer_norm",
@@ -104,10 +102,13 @@ FAULTS = {
     ),
     "swapped-general": Fault(
         "DecodeFwdOp",
-        DECODE,
         (
-            ("    general = True\n", ""),
-            ("    general = False\n    supported_archs", "    general = True\n    supported_archs"),
+            (DECODE, "    general = True\n", ""),
+            (
+                DECODE,
+                "    general = False\n    supported_archs",
+                "    general = True\n    supported_archs",
+            ),
         ),
         moved="bs1 -> decode",
         where="batch == 1",
@@ -117,8 +118,7 @@ FAULTS = {
     ),
     "narrowed-kernel": Fault(
         "DecodeFwdOp",
-        DECODE,
-        (("call.seqlen_kv < 1024", "call.seqlen_kv < 2048"),),
+        ((DECODE, "call.seqlen_kv < 1024", "call.seqlen_kv < 2048"),),
         moved="long -> bs1",
         where="seqlen_kv < 2048",
         before="selected long",
@@ -126,18 +126,65 @@ FAULTS = {
     ),
     "dropped-arch-of-a-kernel": Fault(
         "DecodeFwdOp",
-        DECODE,
-        (("    supported_archs = [89, 90]\n", "    supported_archs = [90]\n"),),
+        ((DECODE, "    supported_archs = [89, 90]\n", "    supported_archs = [90]\n"),),
         moved="bs1 -> decode",
         where="arch is 89",
         before="selected bs1",
         after="selected decode",
     ),
+    "removed-preference-of-a-gemm": Fault(
+        "GemmFwdOp",
+        ((GEMM_FEW_ROWS, 'frozenset({"gemm_skinny", "gemm_tma"})', 'frozenset({"gemm_tma"})'),),
+        moved="gemv -> ambiguous",
+        where="arch is 90",
+        before="selected gemv",
+        after="ambiguous",
+        audited="ambiguous  gemv and gemm_skinny on SM90",
+    ),
+    "widened-refusal-of-a-gemm": Fault(
+        "GemmFwdOp",
+        ((GEMM, "if call.k < VECTOR:", "if call.k < 2 * VECTOR:"),),
+        moved="gemm_cp_async -> unserved",
+        where="k < 16",
+        before="selected gemm_cp_async",
+        after="unserved",
+        audited="unserved  on SM80, SM86, SM89, SM90",
+    ),
+    "swapped-general-of-a-gemm": Fault(
+        "GemmFwdOp",
+        (
+            (GEMM_GENERAL, "    general = True\n", ""),
+            (GEMM_FEW_ROWS, "    preferred_over =", "    general = True\n    not_preferred ="),
+        ),
+        moved="gemv -> gemm_cp_async",
+        where="arch is 80",
+        before="selected gemv",
+        after="selected gemm_cp_async",
+        audited="dead  gemv never wins: blocked by gemm_cp_async",
+    ),
+    "removed-preference-of-attention": Fault(
+        "GQADenseFwdOp",
+        ((ATTENTION, '    preferred_over = frozenset({"gqa_dense_decode_bs1"})\n', ""),),
+        moved="gqa_dense_decode_long_context -> ambiguous",
+        where="seqlen_kv >= 1024",
+        before="selected gqa_dense_decode_long_context",
+        after="ambiguous",
+        audited="ambiguous  gqa_dense_decode_long_context and gqa_dense_decode_bs1 on SM90",
+    ),
+    "dropped-arch-of-attention": Fault(
+        "GQADenseFwdOp",
+        ((ATTENTION, "[80, 89, 90]", "[80, 90]"),),
+        moved="gqa_dense_decode -> unserved",
+        where="arch is 89",
+        before="selected gqa_dense_decode",
+        after="unserved",
+        audited="unserved  on SM89",
+    ),
 }
 
 
 OPS = " ".join(sorted({fault.op for fault in FAULTS.values()}))
-"""The ops that every command is about: the rest of the tree is the same everywhere."""
+"""The ops of the inventory in the copy."""
 
 
 class Trees:
@@ -183,6 +230,21 @@ class Trees:
         self._server.stdin.write(json.dumps(job) + "\n")
         self._server.stdin.flush()
         return [Answer(**one) for one in json.loads(self._server.stdout.readline())]
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """Replace a text in a file of the package, at its first place."""
+        path = self.package / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text, f"{file} no longer holds {old!r}"
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    def family_of(self, after: str) -> str:
+        """Copy what the inventory says of the families in a folder; return the copy's name."""
+        before = self.folder / f"before-{after}"
+        before.mkdir()
+        for file in (self.folder / after).iterdir():
+            shutil.copy(self.folder / INVENTORY / file.name, before)
+        return before.name
 
     def paste(self, line: str) -> Answer:
         """Run one line in a shell."""
@@ -246,23 +308,19 @@ def trees(tmp_path_factory, environment):
 def planted(trees, request):
     """One fault, and everything that is found of it."""
     fault = FAULTS[request.param]
-    path = trees.package / fault.file
-    sound = path.read_text(encoding="utf-8")
-    faulty = sound
-    for old, new in fault.edits:
-        assert old in faulty
-        faulty = faulty.replace(old, new, 1)
-    path.write_text(faulty, encoding="utf-8")
+    for file, old, new in fault.edits:
+        trees.edit(file, old, new)
     after = f"after-{request.param}"
-    audit, check, written, diff = trees.run(
-        f"tileops audit {OPS}",
-        f"tileops inventory {OPS} --check",
-        f"tileops inventory {OPS} --update --folder {after}",
-        f"tileops diff {INVENTORY} {after}",
+    audit, check, written = trees.run(
+        f"tileops audit {fault.op}",
+        f"tileops inventory {fault.op} --check",
+        f"tileops inventory {fault.op} --update --folder {after}",
     )
     assert written.code == 0, written.err
+    before = trees.family_of(after)
     shutil.copytree(trees.folder / after, trees.folder / INVENTORY, dirs_exist_ok=True)
     trees.commit(request.param)
+    (diff,) = trees.run(f"tileops diff {before} {after}")
     commands = list(dict.fromkeys(map(command_of, shown(audit) + shown(check) + shown(diff))))
     revisions, *there = trees.run(f"tileops diff good {request.param} --exit-code", *commands)
     trees.git("checkout", "-q", "good")

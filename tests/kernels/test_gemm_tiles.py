@@ -26,10 +26,10 @@ every_tma_tile = pytest.mark.parametrize("tile", TMA_TILES, ids=lambda tile: f"{
 
 @every_tma_tile
 def test_a_hopper_tile_fits_a_block(tile):
-    """Warpgroups take 64 rows each; a persistent block keeps its result beside the ring."""
+    """Warpgroups take 64 rows each; a block keeps its result beside the ring."""
     ring = tile.stages * (tile.m + tile.n) * tile.k * 2
     result = tile.m * tile.n * 2
-    assert ring + (result if tile.persistent else 0) < HOPPER_BLOCK
+    assert ring + result < HOPPER_BLOCK
     assert tile.threads == tile.m // 64 * 128
     assert tile.n % 8 == 0
     assert tile.n <= 256

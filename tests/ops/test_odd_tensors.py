@@ -37,6 +37,17 @@ def test_as_an_input(kind, place, mode):
             op(odd) if place == "input" else op(x, odd)
 
 
+@pytest.mark.parametrize("place", ["input", "weight"])
+def test_a_freed_storage(place):
+    """A tensor that was freed has no address to read from."""
+    op = op_with(a=noting()[0])
+    x, weight = torch.ones(3, 8), torch.ones(8)
+    freed = x if place == "input" else weight
+    freed.untyped_storage().resize_(0)
+    with pytest.raises(errors.NoMemoryError, match=f"{place} is a tensor whose storage was freed"):
+        op(x, weight)
+
+
 @pytest.mark.parametrize("kind", ODD)
 def test_explained(kind):
     """Asking about such a call fails in the same words."""

@@ -246,10 +246,10 @@ class NoMemoryError(DispatchError, TypeError):
 
     Cause:
         The tensor is a fake, functional or batched one, as tracing and ``torch.func`` make
-        them.
+        them, or its storage was freed, as sharded training does between uses.
 
     Remedy:
-        Call the op on ordinary tensors, outside of what traces or transforms.
+        Call the op on ordinary tensors that are allocated, outside of what traces or transforms.
     """
 
     template = (

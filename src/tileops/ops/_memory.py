@@ -20,8 +20,8 @@ def check_memory(
     """Check that every tensor of a call, and every output, has memory of its own.
 
     Raises:
-        NoMemoryError: A tensor is fake or wraps another one, or whatever the call allocates would
-            be fake.
+        NoMemoryError: A tensor is fake or wraps another one, its storage was freed, or whatever
+            the call allocates would be fake.
     """
     fake: Any = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
     if fake is not None:
@@ -31,5 +31,9 @@ def check_memory(
         if tensor is None:
             continue
         what = wrapper(tensor)
+        # A vendor's tensors need not have addresses.
+        addressed = what is None and tensor.device.type in ("cpu", "cuda")
+        if addressed and tensor.numel() and not tensor.data_ptr():
+            what = "a tensor whose storage was freed"
         if what is not None:
             raise NoMemoryError(op=op, tensor=name, what=what)

@@ -353,7 +353,7 @@ class Op:
                 return plan.run(*inputs)
         if interposed((*inputs, *buffers.values())):
             return as_node(self, inputs, buffers, execution)
-        return self.launch(inputs, buffers, execution)
+        return self._unrecognised(inputs, buffers, execution)
 
     def launch(
         self, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
@@ -369,6 +369,13 @@ class Op:
         plan = None if buffers or execution else plans.recognise(inputs)
         if plan is not None:
             return plan.run(*inputs)
+        return self._unrecognised(inputs, buffers, execution)
+
+    def _unrecognised(
+        self, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
+    ) -> Any:
+        """Run a call that no plan recognises."""
+        plans = self._plans
         result, plan = plans.run(self, inputs, buffers, execution)
         # A shape that comes once or twice is not worth what a recogniser costs to make.
         if plan is not None and plan.found > 1 and not buffers and not execution:

@@ -34,9 +34,9 @@ class Tile:
         n: Its columns.
         k: The depth of one step.
         stages: Steps that are on the chip at once.
-        threads: Threads that multiply; a warp-specialised program adds a warpgroup that copies.
+        threads: Threads that multiply; the Hopper program adds a warpgroup that copies.
         speed: The share of a multiprocessor's tensor throughput that it reaches.
-        persistent: Whether a block makes several tiles and stores one while it loads the next.
+        cluster: Blocks that bring in the second operand for each other.
     """
 
     m: int
@@ -45,17 +45,17 @@ class Tile:
     stages: int
     threads: int
     speed: float = 1.0
-    persistent: bool = False
+    cluster: int = 1
 
 
 # A warpgroup of Hopper multiplies 64 rows by up to 256 columns at a time. Two of them share the
 # columns' operand, so it is read from shared memory once for 128 rows. Of 227 KiB, the ring takes
 # what the staged result leaves.
 TMA_TILES = (
-    Tile(m=128, n=256, k=64, stages=3, threads=256, speed=0.86, persistent=True),
-    Tile(m=128, n=192, k=64, stages=4, threads=256, speed=0.83, persistent=True),
-    Tile(m=128, n=176, k=64, stages=4, threads=256, speed=0.81, persistent=True),
-    Tile(m=128, n=128, k=64, stages=5, threads=256, speed=0.75, persistent=True),
+    Tile(m=128, n=256, k=64, stages=3, threads=256, speed=0.86),
+    Tile(m=128, n=192, k=64, stages=4, threads=256, speed=0.83),
+    Tile(m=128, n=176, k=64, stages=4, threads=256, speed=0.81),
+    Tile(m=128, n=128, k=64, stages=5, threads=256, speed=0.75),
     Tile(m=64, n=128, k=64, stages=6, threads=128, speed=0.5),
 )
 """Tiles of the Hopper program, the quickest first: large ones for products that fill the chip,
