@@ -167,9 +167,32 @@ def returning_none(device):
     return None
 
 
+class MuteError(Exception):
+    def __repr__(self):
+        raise ZeroDivisionError
+
+
+def raising_what_cannot_be_written(device):
+    raise MuteError
+
+
+def returning_what_cannot_be_written(device):
+    return MuteError()
+
+
 @pytest.mark.parametrize(
     ("reader", "fragment"),
     [
+        pytest.param(
+            raising_what_cannot_be_written,
+            "raised <MuteError, whose repr raises ZeroDivisionError>",
+            id="raises-what-cannot-be-written",
+        ),
+        pytest.param(
+            returning_what_cannot_be_written,
+            "returned <MuteError, whose repr raises ZeroDivisionError> instead",
+            id="returns-what-cannot-be-written",
+        ),
         pytest.param(raising, "OSError('no driver')", id="raises"),
         pytest.param(returning_a_dict, "{'arch': 7} instead of DeviceFacts", id="dict"),
         pytest.param(returning_none, "None instead of DeviceFacts", id="none"),

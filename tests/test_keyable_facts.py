@@ -26,6 +26,12 @@ class Tile:
     parts: Any = ()
 
 
+@dataclasses.dataclass(frozen=True)
+class Hostile:
+    def __hash__(self):
+        raise ArithmeticError
+
+
 @dataclasses.dataclass
 class Mutable:
     rows: int = 1
@@ -81,6 +87,8 @@ def test_keyable(value):
         pytest.param(Tile(1, [2]), "a list is mutable", id="list-in-a-frozen-dataclass"),
         pytest.param(float("nan"), "never equals itself", id="nan"),
         pytest.param((1.0, float("nan")), "never equals itself", id="nan-in-a-tuple"),
+        pytest.param(Hostile(), "its hash raises ArithmeticError", id="hash-raises"),
+        pytest.param((1, Hostile()), "its hash raises ArithmeticError", id="hash-of-a-part"),
         pytest.param(len, "not among the keyable types", id="function"),
         pytest.param(object(), "not among the keyable types", id="object"),
         pytest.param(Mutable, "not among the keyable types", id="class"),

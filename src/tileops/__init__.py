@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from tileops.ops.linear_attention.gla import GLAFwdOp
     from tileops.ops.norm.ada_layer_norm import AdaLayerNormFwdOp
     from tileops.ops.norm.ada_layer_norm_zero import AdaLayerNormZeroFwdOp
+    from tileops.ops.norm.batch_norm import BatchNormFwdOp
+    from tileops.ops.norm.batch_norm_bwd import BatchNormBwdOp
     from tileops.ops.norm.fused_add_layer_norm import FusedAddLayerNormFwdOp
     from tileops.ops.norm.fused_add_rms_norm import FusedAddRMSNormFwdOp
+    from tileops.ops.norm.instance_norm import InstanceNormFwdOp
     from tileops.ops.norm.layer_norm import LayerNormFwdOp
     from tileops.ops.norm.rms_norm import RMSNormFwdOp
 
@@ -25,11 +28,14 @@ __version__ = "0.1.0"
 _HOMES: dict[str, str] = {
     "AdaLayerNormFwdOp": "tileops.ops.norm.ada_layer_norm",
     "AdaLayerNormZeroFwdOp": "tileops.ops.norm.ada_layer_norm_zero",
+    "BatchNormBwdOp": "tileops.ops.norm.batch_norm_bwd",
+    "BatchNormFwdOp": "tileops.ops.norm.batch_norm",
     "FusedAddLayerNormFwdOp": "tileops.ops.norm.fused_add_layer_norm",
     "FusedAddRMSNormFwdOp": "tileops.ops.norm.fused_add_rms_norm",
     "GQADenseFwdOp": "tileops.ops.attention.gqa",
     "GemmFwdOp": "tileops.ops.gemm.gemm",
     "GLAFwdOp": "tileops.ops.linear_attention.gla",
+    "InstanceNormFwdOp": "tileops.ops.norm.instance_norm",
     "LayerNormFwdOp": "tileops.ops.norm.layer_norm",
     "RMSNormFwdOp": "tileops.ops.norm.rms_norm",
     "warn_on_fallback": "tileops.introspect.fallback",
@@ -38,11 +44,14 @@ _HOMES: dict[str, str] = {
 __all__ = [
     "AdaLayerNormFwdOp",
     "AdaLayerNormZeroFwdOp",
+    "BatchNormBwdOp",
+    "BatchNormFwdOp",
     "FusedAddLayerNormFwdOp",
     "FusedAddRMSNormFwdOp",
     "GLAFwdOp",
     "GQADenseFwdOp",
     "GemmFwdOp",
+    "InstanceNormFwdOp",
     "LayerNormFwdOp",
     "RMSNormFwdOp",
     "__version__",

@@ -19,6 +19,7 @@ from tileops.device import (
     first_board_of,
 )
 from tileops.errors import CallSpecDeviceError, UnkeyableFactError
+from tileops.errors.wording import shown
 from tileops.selection import fact_flag
 
 __all__ = ["CallSpec", "Fact", "Range", "check_keyable", "facts_declared"]
@@ -197,9 +198,9 @@ def _normalised(spec: str, device: Any) -> torch.device | None:
         try:
             device = torch.device(device)
         except RuntimeError as error:
-            raise CallSpecDeviceError(spec=spec, value=repr(device)) from error
+            raise CallSpecDeviceError(spec=spec, value=shown(device)) from error
     if not isinstance(device, torch.device):
-        raise CallSpecDeviceError(spec=spec, value=repr(device))
+        raise CallSpecDeviceError(spec=spec, value=shown(device))
     return torch.device("cpu") if device.type == "cpu" else device
 
 
@@ -298,10 +299,11 @@ def check_keyable(call: CallSpec) -> None:
     """Check that every fact of *call* can key a cache.
 
     Raises:
-        UnkeyableFactError: A fact is mutable, a tensor, a symbolic integer or not a number.
+        UnkeyableFactError: A fact is mutable, a tensor, a symbolic integer or not a number, or has
+            no hash.
     """
     for name, value in call.facts().items():
-        problem = _unkeyable(value)
+        problem = _unkeyable(value) or _unhashable(value)
         if problem is not None:
             raise UnkeyableFactError(
                 spec=type(call).__name__, field=name, value=_brief(value), problem=problem
@@ -325,11 +327,19 @@ def _unkeyable(value: object) -> str | None:
     return f"a {kind} is mutable" if mutable else f"a {kind} is not among the keyable types"
 
 
+def _unhashable(value: object) -> str | None:
+    try:
+        hash(value)
+    except Exception as error:
+        return f"its hash raises {type(error).__name__}"
+    return None
+
+
 def _frozen(kind: type) -> bool:
     parameters: Any = getattr(kind, "__dataclass_params__", None)
     return bool(parameters is not None and parameters.frozen)
 
 
 def _brief(value: object) -> str:
-    text = repr(value)
+    text = shown(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tileops.errors import DeviceFactsError
+from tileops.errors.wording import shown
 
 if TYPE_CHECKING:
     import torch
@@ -122,7 +123,7 @@ class FactReaders:
                 problem=f"{_named(self._readers[device_type])} is registered for it already",
             )
         if not callable(reader):
-            raise DeviceFactsError(device=device_type, problem=f"{reader!r} is not callable")
+            raise DeviceFactsError(device=device_type, problem=f"{shown(reader)} is not callable")
         with self._lock:
             self._readers[device_type] = reader
             # Facts asked for before there was a reader were empty.
@@ -156,12 +157,13 @@ class FactReaders:
             facts: object = reader(device)
         except Exception as error:
             raise DeviceFactsError(
-                device=str(device), problem=f"its reader {_named(reader)} raised {error!r}"
+                device=str(device), problem=f"its reader {_named(reader)} raised {shown(error)}"
             ) from error
         if not isinstance(facts, DeviceFacts):
             raise DeviceFactsError(
                 device=str(device),
-                problem=f"its reader {_named(reader)} returned {facts!r} instead of DeviceFacts",
+                problem=f"its reader {_named(reader)} returned {shown(facts)} "
+                "instead of DeviceFacts",
             )
         return facts
 
@@ -186,7 +188,7 @@ class FactReaders:
 def _named(reader: Callable[..., Any]) -> str:
     """Name a reader the same way in every process, which its repr does not."""
     name = getattr(reader, "__qualname__", None)
-    return repr(reader) if name is None else f"{reader.__module__}.{name}"
+    return shown(reader) if name is None else f"{reader.__module__}.{name}"
 
 
 READERS = FactReaders()

@@ -108,6 +108,23 @@ def test_a_detector_that_raises(site):
     assert probe_op(site.registry)(target=BUILTIN)(X).tolist() == IN_TREE
 
 
+def test_a_detector_whose_exception_cannot_be_written(registry):
+    """The target is named all the same."""
+
+    class MuteError(Exception):
+        def __repr__(self):
+            raise ZeroDivisionError
+
+    def detect(device):
+        raise MuteError
+
+    registry.register_detector("acme", detect)
+    op = probe_op(registry)()
+    message = "target 'acme' .* raised <.*MuteError, whose repr raises ZeroDivisionError> for cpu"
+    with pytest.raises(BackendError, match=message):
+        op(X)
+
+
 @pytest.mark.parametrize("how", ["argument", "default"])
 def test_an_unknown_target(targets, how):
     """It is refused at the call, naming where it came from and which targets there are."""

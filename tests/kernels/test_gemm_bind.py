@@ -10,7 +10,7 @@ from tileops.kernels.gemm.gemm_cp_async import GemmCpAsyncKernel
 from tileops.kernels.gemm.gemm_skinny import GemmSkinnyKernel
 from tileops.kernels.gemm.gemm_tma import GemmTmaKernel
 from tileops.kernels.gemm.gemv import GemvKernel
-from tileops.kernels.gemm.tiles import BOUNDED_TILES, SKINNY_TILES, tma_tiles
+from tileops.kernels.gemm.tiles import BOUNDED_TILES, SKINNY_TILES, TMA_TILES
 from tileops.kernels.kernel import Kernel
 
 N, K = 2112, 16
@@ -29,10 +29,9 @@ def launching(kernel_type, trans_a=False, trans_b=True, n=N):
         self._n, self._k, self._dtype = n, K, HALF
         self._trans_a, self._trans_b = trans_a, trans_b
         self._facts = DeviceFacts(90, 132, 232448)
-        self._tiles = tma_tiles(n)
         programs = {
             GemmCpAsyncKernel: [(one, whole) for one in BOUNDED_TILES for whole in (True, False)],
-            GemmTmaKernel: self._tiles,
+            GemmTmaKernel: TMA_TILES,
             GemmSkinnyKernel: SKINNY_TILES,
             GemvKernel: (1, 4),
         }[kernel_type]
@@ -51,7 +50,9 @@ def misaligned(*shape, dtype):
 
 
 MATRICES = pytest.mark.parametrize(
-    "kernel_type", [GemmCpAsyncKernel, GemmTmaKernel, GemmSkinnyKernel], ids=lambda one: one.__name__
+    "kernel_type",
+    [GemmCpAsyncKernel, GemmTmaKernel, GemmSkinnyKernel],
+    ids=lambda one: one.__name__,
 )
 LAYOUTS = pytest.mark.parametrize(
     ("trans_a", "trans_b"), [(False, False), (False, True), (True, False), (True, True)]
@@ -93,8 +94,8 @@ def test_a_gemv_launch(trans_a):
         pytest.param(GemmCpAsyncKernel, 64, (BOUNDED_TILES[0], True), id="general-64"),
         pytest.param(GemmCpAsyncKernel, 65, (BOUNDED_TILES[1], False), id="general-65"),
         pytest.param(GemmCpAsyncKernel, 72, (BOUNDED_TILES[1], True), id="general-72"),
-        pytest.param(GemmTmaKernel, 8192, tma_tiles(N)[0], id="tma-8192"),
-        pytest.param(GemmTmaKernel, 129, tma_tiles(N)[2], id="tma-129"),
+        pytest.param(GemmTmaKernel, 8192, TMA_TILES[0], id="tma-8192"),
+        pytest.param(GemmTmaKernel, 129, TMA_TILES[4], id="tma-129"),
     ],
 )
 def test_the_program_by_rows(kernel_type, m, program):

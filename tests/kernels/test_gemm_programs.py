@@ -1,18 +1,18 @@
 """The programs of the matrix products compile for every architecture, and move whole vectors."""
 
+import dataclasses
 import re
 
 import pytest
 
 from tileops.kernels.compile import OWN_BARRIERS, lower, nvcc
 from tileops.kernels.gemm.programs import cp_async, gemv, skinny, tma
-from tileops.kernels.gemm.programs.build import NO_TMA
+from tileops.kernels.gemm.programs.build import NO_TMA, OWN_SYNC
 from tileops.kernels.gemm.tiles import (
     BOUNDED_TILES,
     GEMV_ROWS,
     SKINNY_TILES,
-    SMALL_TILES,
-    WIDE_TILES,
+    TMA_TILES,
     columns_layout,
     rows_layout,
 )
@@ -73,9 +73,7 @@ def test_the_general_program_in_every_layout(trans_a, trans_b):
 )
 def test_the_general_program_of_odd_sizes(n, k, widths):
     """It copies by what rows are a multiple of."""
-    text = checked(
-        cp_async.program(BOUNDED_TILES[0], 1, n, k, "float16", False, True), 80, NO_TMA
-    )
+    text = checked(cp_async.program(BOUNDED_TILES[0], 1, n, k, "float16", False, True), 80, NO_TMA)
     assert set(re.findall(r"cp_async_gs\w*<(\d+)>", text)) == widths
 
 
@@ -90,10 +88,10 @@ def test_the_gemv_programs_on_every_architecture(arch):
     assert re.search(r"\*\(uint4\*\)\(held \+ .*\*\(uint4\*\)\(B \+", text)
 
 
-@pytest.mark.parametrize("tile", [*WIDE_TILES, *SMALL_TILES], ids=lambda one: f"{one.m}x{one.n}")
+@pytest.mark.parametrize("tile", TMA_TILES, ids=lambda one: f"{one.m}x{one.n}")
 def test_the_tma_program_of_every_tile(tile):
     """A warpgroup of its own copies; each other multiplies 64 rows by all columns at a time."""
-    text = checked(tma.program(tile, 4096, 4096, "bfloat16", False, True, H200), 90, {})
+    text = checked(tma.program(tile, 4096, 4096, "bfloat16", False, True, H200), 90, OWN_SYNC)
     assert f"kFloat32, 64, {tile.n}, 16," in text
     assert f"__launch_bounds__({tile.threads + 128}" in text
     assert "tma_load(A_desc" in text
@@ -102,19 +100,41 @@ def test_the_tma_program_of_every_tile(tile):
     assert not re.search(r"tma_load\([^;]* / min\(", text)
 
 
+def test_a_block_never_waits_as_a_whole():
+    """The warpgroup that copies runs ahead of those that multiply: they meet at barriers alone."""
+    text = checked(
+        tma.program(TMA_TILES[0], 4096, 4096, "bfloat16", False, True, H200), 90, OWN_SYNC
+    )
+    assert text.count("__syncthreads()") == 1
+    assert text.index("__syncthreads()") < text.index("tma_load")
+    assert "wait_wgmma<1>" in text
+
+
+def test_a_cluster_shares_the_second_operand():
+    """One block copies it for both, once the readers in both have released the slot."""
+    tile = dataclasses.replace(TMA_TILES[0], cluster=2)
+    text = checked(tma.program(tile, 4096, 4096, "bfloat16", False, True, H200), 90, OWN_SYNC)
+    assert "tma_load_multicast(B_desc" in text
+    assert "empty[0].init(16)" in text
+    assert text.index("cudaGridDependencySynchronize") < text.index("tma_load")
+    assert text.rindex("cluster_sync") > text.rindex("tma_store")
+
+
 @every_layout
 def test_the_tma_program_in_every_layout(trans_a, trans_b):
     """Each layout is multiplied as it is stored."""
-    program = tma.program(SMALL_TILES[1], 2112, 1024, "float16", trans_a, trans_b, H200)
-    text = checked(program, 90, {})
+    program = tma.program(TMA_TILES[4], 2112, 1024, "float16", trans_a, trans_b, H200)
+    text = checked(program, 90, OWN_SYNC)
     assert f"64, 128, 16, {str(trans_a).lower()}, {str(not trans_b).lower()}, 1, 1>" in text
 
 
 def test_the_tma_program_of_odd_columns():
     """Rows of the result that are no multiple of 16 bytes are stored by the threads."""
-    text = checked(tma.program(WIDE_TILES[0], 21843, 1024, "float16", False, True, H200), 90, {})
+    text = checked(
+        tma.program(TMA_TILES[0], 21843, 1024, "float16", False, True, H200), 90, OWN_SYNC
+    )
     assert "tma_load(B_desc" in text
-    assert "tma_store" not in text
+    assert "tma_store(" not in text
 
 
 @pytest.mark.parametrize("tile", SKINNY_TILES, ids=lambda one: f"{one.rows}")

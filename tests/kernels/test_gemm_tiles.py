@@ -7,15 +7,13 @@ from tileops.kernels.gemm.tiles import (
     GEMV_ROWS,
     SKINNY_ROWS,
     SKINNY_TILES,
-    SMALL_TILES,
-    WIDE_TILES,
+    TMA_TILES,
     Tile,
     bounded,
     columns_layout,
     quickest,
     rows_layout,
     splits_of,
-    tma_tiles,
 )
 
 H200 = 132
@@ -23,17 +21,15 @@ HOPPER_BLOCK, HOPPER_CHIP = 232448, 233472
 LEAST_BLOCK = 101376
 SIZES = [8, 9, 64, 65, 2112, 4096, 7168, 21843, 24576, 151936]
 
-every_tma_tile = pytest.mark.parametrize(
-    "tile", [*WIDE_TILES, *SMALL_TILES], ids=lambda tile: f"{tile.m}x{tile.n}"
-)
+every_tma_tile = pytest.mark.parametrize("tile", TMA_TILES, ids=lambda tile: f"{tile.m}x{tile.n}")
 
 
 @every_tma_tile
 def test_a_hopper_tile_fits_a_block(tile):
-    """Warpgroups take 64 rows each; a persistent block keeps its result beside the ring."""
+    """Warpgroups take 64 rows each; a block keeps its result beside the ring."""
     ring = tile.stages * (tile.m + tile.n) * tile.k * 2
     result = tile.m * tile.n * 2
-    assert ring + (result if tile.persistent else 0) < HOPPER_BLOCK
+    assert ring + result < HOPPER_BLOCK
     assert tile.threads == tile.m // 64 * 128
     assert tile.n % 8 == 0
     assert tile.n <= 256
@@ -62,7 +58,7 @@ def test_skinny_tiles_cover_their_rows():
     rooms = [tile.rows for tile in SKINNY_TILES]
     assert rooms == sorted(set(rooms))
     assert rooms[-1] == SKINNY_ROWS
-    assert GEMV_ROWS < rooms[0]
+    assert rooms[0] > GEMV_ROWS
 
 
 @pytest.mark.parametrize("tile", SKINNY_TILES, ids=lambda tile: f"{tile.rows}")
@@ -95,35 +91,20 @@ def test_splits_fill_the_multiprocessors(n, k, splits):
 
 
 @pytest.mark.parametrize(
-    ("n", "width"),
-    [
-        pytest.param(4096, 256, id="whole"),
-        pytest.param(24576, 256, id="whole-in-both"),
-        pytest.param(2112, 192, id="eleven-times-192"),
-        pytest.param(8, 192, id="narrow"),
-    ],
-)
-def test_the_wide_tile_pads_little(n, width):
-    """Columns that are no multiple of 256 may be one of 192."""
-    tiles = tma_tiles(n)
-    assert (tiles[0].m, tiles[0].n) == (128, width)
-    assert tiles[1:] == SMALL_TILES
-
-
-@pytest.mark.parametrize(
     ("m", "n", "k", "shape"),
     [
         pytest.param(8192, 8192, 8192, (128, 256), id="16-waves"),
         pytest.param(4096, 4096, 4096, (128, 256), id="4-waves"),
-        pytest.param(4096, 2112, 7168, (128, 192), id="3-waves-of-192"),
+        pytest.param(4096, 2112, 7168, (128, 176), id="3-full-waves"),
         pytest.param(1024, 1024, 1024, (64, 128), id="one-wave-of-small-ones"),
+        pytest.param(2048, 7168, 2048, (128, 176), id="5-full-waves-before-4-of-3.4"),
         pytest.param(256, 4096, 4096, (64, 128), id="two-rows-of-128"),
         pytest.param(1, 8, 8, (64, 128), id="one-element"),
     ],
 )
 def test_the_quickest_tile(m, n, k, shape):
     """Large products take large tiles; small ones take those that fill the multiprocessors."""
-    tile = quickest(tma_tiles(n), m, n, k, H200)
+    tile = quickest(TMA_TILES, m, n, k, H200)
     assert (tile.m, tile.n) == shape
 
 

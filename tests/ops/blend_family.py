@@ -22,6 +22,7 @@ from tileops.kernels.alignment import aligned, any_address
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.ops._recognise import modes
+from tileops.ops.gradient import Gradient
 from tileops.ops.op import Op
 
 ENTRY = """
@@ -157,7 +158,7 @@ class StirFwdOp(Op):
 
     kernel_types = {"blend": Blend, "bound": BoundBlend}
     interfaces = {"blend": BlendFwdInterface}
-    registry = Registry(known_ops=lambda: {"StirFwdOp"}, entry_points=tuple)
+    registry = Registry(known_ops=lambda: {"StirFwdOp", "TrainedStirFwdOp"}, entry_points=tuple)
 
     def __init__(self, gain=1.0, sums=False, *, target=None):
         super().__init__(target=target, gain=gain, sums=sums)
@@ -177,6 +178,28 @@ class StirFwdOp(Op):
         x = inputs[0]
         call = BlendCall(device=x.device, n=x.shape[-1], dtype=x.dtype, **self.params)
         return (("blend", call),)
+
+
+class TrainedStirFwdOp(StirFwdOp):
+    """The op with a backward."""
+
+    def gradient(self):
+        sums = self.params["sums"]
+
+        def run(grad_y, *others):
+            *grad_total, x, scale = others
+            grad_x = grad_y if scale is None else grad_y * scale
+            if grad_total:
+                grad_x = grad_x + grad_total[0][..., None]
+            grad_scale = (grad_y * x).reshape(-1, x.shape[-1]).sum(0)
+            return grad_x, None if scale is None else grad_scale
+
+        return Gradient(
+            inputs=("x", "scale"),
+            outputs=("y", "total") if sums else ("y",),
+            saved=("x", "scale"),
+            run=run,
+        )
 
 
 def build_blend(x, scale, seen, *, gain, sums):

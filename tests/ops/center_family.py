@@ -83,16 +83,14 @@ class CenterBwdInterface(KernelInterface):
 
 
 class CenterKernel(Kernel, CenterFwdInterface):
-    """Writes through the memory, as a launch does: torch records nothing of it."""
-
     devices = frozenset({"cpu"})
 
     def forward(self, x, total, scale, *, out=None):
-        x = x.detach()
         mean = x.mean(0)
         if total is not None:
-            total.detach().data.add_(mean)
-        y = x - mean if scale is None else (x - mean) * scale.detach()
+            # Through the memory, as a launch writes: torch sees nothing of it.
+            total.data.add_(mean)
+        y = x - mean if scale is None else (x - mean) * scale
         return (y if out is None else out.copy_(y)), mean
 
 

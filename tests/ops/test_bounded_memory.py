@@ -115,6 +115,56 @@ def test_ten_thousand_calls_of_one_kernel():
     assert len(noted.entered) == entered + 1
 
 
+def found(op):
+    """How often each plan was found by its fingerprint."""
+    plans = op._plans._by_fingerprint
+    return [plans.get(key).found for key in plans]
+
+
+def test_kinds_that_take_turns_are_recognised():
+    """However many there are, none of them collects its facts once it has been repeated."""
+    op, scale = StirFwdOp(), torch.ones(4)
+    calls = [
+        (torch.ones(rows, 4), *rest) for rows in range(1, 41) for rest in ((), (scale,), (None,))
+    ]
+    for _ in range(4):
+        results = [op(*one) for one in calls]
+    before = found(op)
+    for _ in range(3):
+        for one, expected in zip(calls, results, strict=True):
+            torch.testing.assert_close(op(*one), expected)
+    assert found(op) == before
+    assert all(count <= 2 for count in before)
+
+
+def test_a_tensor_passed_twice_is_found_and_not_recognised():
+    """torch's guards hold no such call, so none is made for it again and again."""
+    op, both = op_with(a=noting()[0]), torch.ones(8)
+    x = torch.ones(2, 8)
+    for _ in range(6):
+        op(x, both, both)
+    plans = op._plans._by_fingerprint
+    (plan,) = [plans.get(key) for key in plans]
+    assert (plan.recognise, plan.found) == (None, 5)
+    other = torch.zeros(8)
+    for _ in range(3):
+        op(x, both, other)
+    kept = plan.recognise
+    assert kept is not None
+    torch.testing.assert_close(op(x, both, both), op(x, both, both.clone()))
+    assert plan.recognise is kept
+
+
+def test_recognised_kinds_are_bounded():
+    """A run over many repeated shapes keeps those used last."""
+    op = StirFwdOp()
+    for rows in range(1, 5 * _plans.SHAPES):
+        x = torch.ones(rows, 4)
+        for _ in range(3):
+            op(x)
+    assert len(op._plans._by_shape) <= 2 * _plans.SHAPES
+
+
 class TargetFwdOp(LayerNormFwdOp):
     registry = Registry(known_ops=lambda: {"TargetFwdOp"}, entry_points=tuple)
 
@@ -227,6 +277,8 @@ def test_the_page_states_the_bounds():
     rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")]
     stated = {what.strip(): bound for what, bound in rows}
     assert f"{_plans.PLANS:,} used last" in stated["plans"]
+    recognised = f"{_plans.KINDS} for each of the {_plans.SHAPES} shapes"
+    assert recognised in stated["kinds that are recognised"]
     assert f"{_plans.FORMS:,} used last" in stated["forms, for the second way"]
     assert f"{_entries.CALLS:,} used last" in stated["kernels by call spec"]
     assert f"{_serving.KERNELS:,} used last" in stated["a target's kernels"]

@@ -94,6 +94,34 @@ class ArchsOfBools(OnCuda):
     supported_archs = [True]
 
 
+class ForwardOfNone(ScaleKernel):
+    forward = None
+
+
+class ForwardOfNumber(ScaleKernel):
+    forward = 3
+
+
+class ForwardOfProperty(ScaleKernel):
+    @property
+    def forward(self):
+        return lambda x, factor: x
+
+
+class ForwardOfBuiltin(ScaleKernel):
+    forward = max
+
+
+class TwoParameters(ScaleKernel):
+    def forward(self, x):
+        return x
+
+
+class NoneRequestFwdInterface(KernelInterface):
+    request = ScaleCall
+    forward = None
+
+
 class OverItself(ScaleKernel):
     preferred_over = frozenset({"a"})
 
@@ -112,6 +140,30 @@ class OverAsString(ScaleKernel):
 
 
 CONSTRUCTION = [
+    *(
+        pytest.param(
+            {"a": one},
+            None,
+            "ForwardSignatureError",
+            f"{one.__name__}.forward does not take ScaleFwdInterface's arguments (x, factor); "
+            f"it is forward{given}",
+            id=f"forward-{region}",
+        )
+        for one, given, region in (
+            (ForwardOfNone, " = None", "none"),
+            (ForwardOfNumber, " = 3", "number"),
+            (ForwardOfProperty, " = <property", "property"),
+            (ForwardOfBuiltin, " = <built-in function max>", "builtin"),
+            (TwoParameters, "(self, x)", "too-few"),
+        )
+    ),
+    pytest.param(
+        {},
+        {"scale": NoneRequestFwdInterface},
+        "InterfaceDeclarationError",
+        "whose forward is None; it must be a method",
+        id="interface-forward-none",
+    ),
     pytest.param(
         {"a": RefusalAsMethod},
         None,
@@ -291,6 +343,7 @@ BASES = {
     "AvailabilityFormError": TypeError,
     "InterfaceDeclarationError": TypeError,
     "ArchsNeedOneDeviceError": ValueError,
+    "ForwardSignatureError": TypeError,
     "PreferenceError": ValueError,
     "UndeclaredInterfacesError": ValueError,
     "UnknownKernelInterfaceError": ValueError,

@@ -282,6 +282,26 @@ class Unhashable(ScaleKernel):
         return (call.n, [call.dtype]), cls
 
 
+class Hostile:
+    def __hash__(self):
+        raise ArithmeticError("no hash today")
+
+    def __repr__(self):
+        raise OSError("and no name")
+
+
+class HostileIdentity(ScaleKernel):
+    @classmethod
+    def entry_for(cls, call):
+        return Hostile(), cls
+
+
+class HostileFactory(ScaleKernel):
+    @classmethod
+    def entry_for(cls, call):
+        return call.n, Hostile()
+
+
 class KernelAsFactory(ScaleKernel):
     @classmethod
     def entry_for(cls, call):
@@ -295,6 +315,15 @@ class KernelAsFactory(ScaleKernel):
         pytest.param(Triple, "EntryShapeError", "return the pair", id="triple"),
         pytest.param(ListPair, "EntryShapeError", "return the pair", id="list"),
         pytest.param(Unhashable, "BuildIdentityError", "(4, [torch.float16])", id="unhashable"),
+        pytest.param(
+            HostileIdentity,
+            "BuildIdentityError",
+            "the build identity <Hostile, whose repr raises OSError>, which cannot be hashed",
+            id="hash-raises",
+        ),
+        pytest.param(
+            HostileFactory, "FactoryError", "<Hostile, whose repr raises OSError>", id="repr-raises"
+        ),
         pytest.param(KernelAsFactory, "FactoryError", "None as its factory", id="not-callable"),
     ],
 )

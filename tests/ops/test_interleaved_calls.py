@@ -8,7 +8,7 @@ import threading
 
 import pytest
 import torch
-from blend_family import StirFwdOp
+from blend_family import StirFwdOp, TrainedStirFwdOp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from noting import in_threads
@@ -172,7 +172,22 @@ def outcome(op, inputs, keywords, mode):
     for one in (*(results if several else (results,)), *written):
         values = None if isinstance(one, FakeTensor) else one.tolist()
         described.append((type(one), one.shape, one.stride(), one.dtype, one.requires_grad, values))
-    return described
+    return [*described, gradients(results if several else (results,), inputs)]
+
+
+def gradients(results, inputs):
+    """What comes back for every input that requires a gradient."""
+    recorded = [one for one in results if one.requires_grad and not isinstance(one, FakeTensor)]
+    wanted = [
+        one
+        for one in inputs
+        if isinstance(one, torch.Tensor) and one.requires_grad and not isinstance(one, FakeTensor)
+    ]
+    if not recorded or not wanted:
+        return None
+    total = sum((one.double() * (place + 2)).sum() for place, one in enumerate(recorded))
+    found = torch.autograd.grad(total, wanted, allow_unused=True, retain_graph=True)
+    return [None if one is None else one.tolist() for one in found]
 
 
 def steps(rng, count):
@@ -196,17 +211,21 @@ def run(rng, op, fresh, count):
         assert outcome(op, inputs, keywords, mode) == expected
 
 
-TARGETS = [pytest.param(None, id="in-tree"), pytest.param("soft", id="target")]
+OPS = [
+    pytest.param(StirFwdOp, None, id="in-tree"),
+    pytest.param(StirFwdOp, "soft", id="target"),
+    pytest.param(TrainedStirFwdOp, None, id="in-tree-with-a-backward"),
+]
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("kind", "target"), OPS)
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(rng=st.randoms(use_true_random=True), sums=st.booleans())
-def test_a_call_does_what_it_does_on_a_fresh_op(target, rng, sums):
-    """Results, what is written, and errors, over random calls and changes between them."""
+def test_a_call_does_what_it_does_on_a_fresh_op(kind, target, rng, sums):
+    """Results, gradients, what is written, and errors, over random calls and changes of tensors."""
 
     def fresh():
-        return StirFwdOp(0.5, sums, target=target)
+        return kind(0.5, sums, target=target)
 
     run(rng, fresh(), fresh, 40)
 

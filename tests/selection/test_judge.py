@@ -72,6 +72,15 @@ def test_refusal_is_not_asked_of_an_unavailable_key(call, stage):
     assert asked == []
 
 
+class MuteError(ValueError):
+    """An exception, or a reason, that cannot be written."""
+
+    def __str__(self):
+        raise ZeroDivisionError
+
+    __repr__ = __str__
+
+
 @pytest.mark.parametrize(
     ("refuses", "stage", "reason"),
     [
@@ -84,6 +93,18 @@ def test_refusal_is_not_asked_of_an_unavailable_key(call, stage):
         pytest.param(True, Stage.RAISED, "returned True", id="true"),
         pytest.param("", Stage.RAISED, "returned ''", id="empty-sentence"),
         pytest.param(NotImplementedError(), Stage.RAISED, "NotImplementedError", id="unwritten"),
+        pytest.param(
+            MuteError(),
+            Stage.RAISED,
+            "refusal raised MuteError, whose message raises ZeroDivisionError",
+            id="raises-what-cannot-be-written",
+        ),
+        pytest.param(
+            lambda call: [MuteError()],
+            Stage.RAISED,
+            "refusal returned <list, whose repr raises ZeroDivisionError>",
+            id="returns-what-cannot-be-written",
+        ),
     ],
 )
 def test_refusal(refuses, stage, reason):

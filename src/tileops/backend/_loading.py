@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from tileops.backend._registration import LoadedBackend, LoadFailure
+from tileops.errors.wording import shown
 from tileops.selection import Origin
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def warn_of(failures: Iterable[LoadFailure]) -> None:
     for failure in failures:
         warnings.warn(
             f"tileops backend {failure.name!r} ({failure.distribution or failure.value}) failed to "
-            f"load and all its registrations are undone: {failure.error!r}; "
+            f"load and all its registrations are undone: {shown(failure.error)}; "
             "tileops.backend.load_failures() has the traceback",
             RuntimeWarning,
             stacklevel=3,
@@ -56,8 +57,8 @@ def _load(registry: Registry, point: EntryPoint) -> LoadedBackend | LoadFailure:
         with registry.journal.transaction(origin):
             point.load()
     except (Exception, SystemExit) as error:
-        shown = "".join(traceback.format_exception(error))
-        return LoadFailure(point.name, point.value, distribution, error, shown)
+        text = "".join(traceback.format_exception(error))
+        return LoadFailure(point.name, point.value, distribution, error, text)
     _adopt(registry, point.module, origin)
     return LoadedBackend(point.name, point.value, distribution)
 

@@ -26,6 +26,7 @@ from tileops.backend._registration import (
 )
 from tileops.device import READERS, DeviceFacts, FactReaders
 from tileops.errors import BackendError, DeviceFactsError
+from tileops.errors.wording import shown
 from tileops.selection import Origin
 
 
@@ -92,7 +93,7 @@ class Registry:
         self._check_op(what, op)
         _check_name(what, "key", key)
         if not isinstance(kernel_type, type):
-            raise BackendError(what=what, problem=f"{kernel_type!r} is not a class")
+            raise BackendError(what=what, problem=f"{shown(kernel_type)} is not a class")
         registration = KernelRegistration(
             op=op, key=key, kernel_type=kernel_type, origin=self._origin()
         )
@@ -103,7 +104,9 @@ class Registry:
         what = f"register_detector({target!r})"
         self._check_target(what, target)
         if not callable(detect):
-            raise BackendError(what=what, problem=f"detect is {detect!r}, which is not callable")
+            raise BackendError(
+                what=what, problem=f"detect is {shown(detect)}, which is not callable"
+            )
         registration = DetectorRegistration(target=target, detect=detect, origin=self._origin())
         self._put(what, self.detectors, target, registration)
 
@@ -116,7 +119,7 @@ class Registry:
         self._check_target(what, target)
         if not callable(build_kernel):
             raise BackendError(
-                what=what, problem=f"build_kernel is {build_kernel!r}, which is not callable"
+                what=what, problem=f"build_kernel is {shown(build_kernel)}, which is not callable"
             )
         registration = BuilderRegistration(
             op=op, target=target, build_kernel=build_kernel, origin=self._origin()
@@ -145,7 +148,7 @@ class Registry:
         """See `tileops.backend.set_default_target`."""
         if target is not None and (not isinstance(target, str) or not target):
             raise BackendError(
-                what="set_default_target", problem=f"{target!r} is no target name and not None"
+                what="set_default_target", problem=f"{shown(target)} is no target name and not None"
             )
         before = self.default_target
         self.journal.note(lambda: setattr(self, "default_target", before))
@@ -217,7 +220,7 @@ def _check_unclaimed(
 
 def _check_name(what: str, parameter: str, name: object) -> None:
     if not isinstance(name, str) or not name:
-        raise BackendError(what=what, problem=f"{parameter} must be a name, got {name!r}")
+        raise BackendError(what=what, problem=f"{parameter} must be a name, got {shown(name)}")
 
 
 def _module(frame: FrameType) -> str:

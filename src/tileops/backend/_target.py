@@ -14,6 +14,7 @@ from tileops.errors import (
     TargetWithoutBuilderError,
     UnknownTargetError,
 )
+from tileops.errors.wording import shown
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _detect(registry: Registry, op: str, device: torch.device) -> TargetChoice:
         except (Exception, SystemExit) as error:
             raise BackendError(
                 what=f"the detector of target {target!r} ({registration.claimant})",
-                problem=f"raised {error!r} for {device}",
+                problem=f"raised {shown(error)} for {device}",
             ) from error
         if claims:
             claiming.append(target)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tileops.cli._failure import OPS_REMEDY
 from tileops.cli._render import Line, without_roots, write
 from tileops.cli._stdout import emit
+from tileops.errors.wording import shown
 from tileops.introspect.diagnosis import Diagnosis, TargetState, diagnose
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _failure_record(failure: LoadFailure) -> dict[str, Any]:
         "name": failure.name,
         "value": failure.value,
         "distribution": failure.distribution,
-        "error": without_roots(repr(failure.error)),
+        "error": without_roots(shown(failure.error)),
         "traceback": without_roots(failure.traceback),
     }
 
@@ -96,7 +97,7 @@ def _backend_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     for failure in diagnosis.failures:
         owner = failure.distribution or failure.value
         yield _row(
-            failure.name, f"failed to load ({owner}): {without_roots(repr(failure.error))}", "red"
+            failure.name, f"failed to load ({owner}): {without_roots(shown(failure.error))}", "red"
         )
         for line in without_roots(failure.traceback).splitlines():
             yield ((f"    {line}", "dim"),)

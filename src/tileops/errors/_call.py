@@ -36,6 +36,20 @@ class CallSpecTypeError(DispatchError, TypeError):
     template = "{op}: interface {interface!r} takes a {request} call spec, got {given}"
 
 
+class ImpossibleCallError(DispatchError, ValueError):
+    """A question is about a call that no op makes.
+
+    Cause:
+        A fact of the call spec has another type than declared or lies outside its range, or
+        ``impossible()`` of the call spec says why there is no such call.
+
+    Remedy:
+        Correct the fact that the message names.
+    """
+
+    template = "{op}: no call of {interface!r} has these facts: {problem}"
+
+
 class UnkeyableFactError(DispatchError, TypeError):
     """A call spec holds a value that a cache cannot be keyed by.
 
@@ -232,10 +246,10 @@ class NoMemoryError(DispatchError, TypeError):
 
     Cause:
         The tensor is a fake, functional or batched one, as tracing and ``torch.func`` make
-        them.
+        them, or its storage was freed, as sharded training does between uses.
 
     Remedy:
-        Call the op on ordinary tensors, outside of what traces or transforms.
+        Call the op on ordinary tensors that are allocated, outside of what traces or transforms.
     """
 
     template = (

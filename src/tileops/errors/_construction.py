@@ -27,7 +27,7 @@ class ForwardSignatureError(DispatchError, TypeError):
 
     Cause:
         ``forward`` has another number of positional parameters than the interface's, or a
-        further one without a default.
+        further one without a default, or is nothing that can be called.
 
     Remedy:
         Accept every argument of the interface by position and give further ones a default.
@@ -204,8 +204,8 @@ class InterfaceDeclarationError(DispatchError, TypeError):
     """An entry of an op's ``interfaces`` is no kernel interface with a call spec.
 
     Cause:
-        The entry is no subclass of ``KernelInterface``, or its ``request`` is no call spec
-        type.
+        The entry is no subclass of ``KernelInterface``, its ``request`` is no call spec type, or
+        its ``forward`` is no method.
 
     Remedy:
         Name the interface class, and set ``request`` on it to its call spec.

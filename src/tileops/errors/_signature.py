@@ -162,7 +162,7 @@ class ArgumentValueError(SignatureError, ValueError):
     """A parameter or an execution argument has a value that is not allowed.
 
     Cause:
-        The value is not among the choices, or a size is negative.
+        The value is not among the choices, a number is not finite, or a size is negative.
 
     Remedy:
         Pass a value that the message allows.
@@ -269,6 +269,19 @@ class BufferShapeError(SignatureError, ValueError):
     stage = "output"
 
 
+class BufferOverlapError(SignatureError, ValueError):
+    """A buffer shares memory with an input, or several of its elements lie in one place.
+
+    Cause:
+        The buffer is an input, a view of one, or an expanded tensor.
+
+    Remedy:
+        Pass a tensor of its own, or leave the buffer out.
+    """
+
+    stage = "memory"
+
+
 # What an implementation returned.
 
 
@@ -347,6 +360,52 @@ class ResultDeviceError(ResultError, ValueError):
 
     Remedy:
         Allocate it on the device of the inputs.
+    """
+
+
+class ResultNotStridedError(ResultError, TypeError):
+    """A result is a tensor without strides.
+
+    Cause:
+        The kernel returns a sparse or a nested tensor.
+
+    Remedy:
+        Return a dense tensor.
+    """
+
+
+class ResultNotContiguousError(ResultError, ValueError):
+    """A result is not contiguous.
+
+    Cause:
+        The kernel returns a transposed, an expanded or another strided view, or one that negates
+        or conjugates what lies in memory.
+
+    Remedy:
+        Write the output as a new contiguous tensor, as ``torch.empty`` makes it.
+    """
+
+
+class ResultWithoutMemoryError(ResultError, TypeError):
+    """A result wraps another tensor, or is fake.
+
+    Cause:
+        The kernel returns what a tracer or a tensor subclass made.
+
+    Remedy:
+        Return an ordinary tensor.
+    """
+
+
+class ResultGradientError(ResultError, ValueError):
+    """A result of an in-tree or added kernel requires a gradient.
+
+    Cause:
+        The kernel computes with torch from a tensor of its own that requires a gradient, or returns
+        a parameter.
+
+    Remedy:
+        Compute without recording, and let the op declare its backward.
     """
 
 

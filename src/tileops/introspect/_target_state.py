@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tileops.errors.wording import shown
+
 if TYPE_CHECKING:
     import torch
 
@@ -60,7 +62,7 @@ def _claims(
                 claims.append(str(device))
         except (Exception, SystemExit) as error:
             # A detector is foreign code: that it fails is what the report is about.
-            return tuple(claims), f"its detector raised {error!r} for {device}"
+            return tuple(claims), f"its detector raised {shown(error)} for {device}"
     return tuple(claims), None
 
 

@@ -9,6 +9,7 @@ from traceback import walk_tb
 import torch
 
 from tileops.errors import KernelCompileError, ProgramCompileError
+from tileops.errors.wording import shown, told
 from tileops.kernels.kernel import Kernel
 
 __all__ = ["naming"]
@@ -31,14 +32,16 @@ def naming(
         yield
     except Exception as error:
         if not _of_compiler(error):
-            _note(error, f"{op}: building key {key!r} for {device}, build identity {identity!r}")
+            _note(
+                error, f"{op}: building key {key!r} for {device}, build identity {shown(identity)}"
+            )
             raise
         raise KernelCompileError(
             op=op,
             key=key,
             implementation=kernel_type.__qualname__,
             device=device,
-            identity=repr(identity),
+            identity=shown(identity),
             problem=_brief(error),
         ) from error
 
@@ -58,5 +61,6 @@ def _note(error: Exception, text: str) -> None:
 
 def _brief(error: Exception) -> str:
     """Return the kind of an exception and its first line; the rest is in the cause."""
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+    kind, _, message = told(error).partition(":")
+    first = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    return f"{kind}: {first}" if first else kind

@@ -29,6 +29,9 @@ class BuildOnce(Generic[K, V]):
     Concurrent misses of one key build once, and different keys build in parallel. A build or a
     tuning that fails leaves nothing behind and is tried again by the next caller. With a limit,
     the values asked for longest ago are forgotten.
+
+    Attributes:
+        tuning: Whether values are tuned before they are handed out.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -38,7 +41,7 @@ class BuildOnce(Generic[K, V]):
         # A lock is there for as long as somebody holds it or waits for it.
         self._locks: WeakValueDictionary[K, threading.Lock] = WeakValueDictionary()
         self._lock = threading.Lock()
-        self._tuning = False
+        self.tuning = False
 
     def get(self, key: K, device: torch.device | None, build: Callable[[], V]) -> V:
         """Return the value of *key*, building and tuning it with *device* current."""
@@ -62,7 +65,7 @@ class BuildOnce(Generic[K, V]):
                 ``ExceptionGroup`` where several did.
         """
         with self._lock:
-            self._tuning = True
+            self.tuning = True
             keys = list(self._values)
         failures: list[Exception] = []
         for key in keys:
@@ -106,7 +109,7 @@ class BuildOnce(Generic[K, V]):
 
     def _tune(self, key: K, value: V, device: torch.device | None) -> None:
         request_tune = getattr(value, "request_tune", None)
-        if not self._tuning or key in self._tuned or request_tune is None:
+        if not self.tuning or key in self._tuned or request_tune is None:
             return
         with device_guard(device):
             request_tune()

@@ -18,6 +18,7 @@ from tileops.errors import (
     UndeclaredInterfacesError,
     UnknownKernelInterfaceError,
 )
+from tileops.errors.wording import shown
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 
@@ -64,8 +65,11 @@ def _check_interface(op: str, name: str, interface: Any) -> None:
         problem = "which is an implementation, not an interface"
     else:
         request = getattr(interface, "request", None)
-        if not (isinstance(request, type) and issubclass(request, CallSpec)):
-            problem = f"whose request is {request!r}; it must be a CallSpec subclass"
+        forward = inspect.getattr_static(interface, "forward")
+        if not inspect.isfunction(forward):
+            problem = f"whose forward is {shown(forward)}; it must be a method"
+        elif not (isinstance(request, type) and issubclass(request, CallSpec)):
+            problem = f"whose request is {shown(request)}; it must be a CallSpec subclass"
     if problem is not None:
         raise InterfaceDeclarationError(op=op, interface=name, value=interface, problem=problem)
 
@@ -87,7 +91,7 @@ def _check_class(op: str, key: str, kernel_type: type, interface: type[KernelInt
             **common,
             interface=interface.__name__,
             expected=f"({', '.join(p.name for p in _parameters(interface))})",
-            given=inspect.signature(inspect.getattr_static(kernel_type, "forward")),
+            given=_signature_of(kernel_type),
         )
     _check_availability(common, kernel_type)
 
@@ -129,9 +133,18 @@ def accepts(kernel_type: type[Kernel], interface: type[KernelInterface]) -> bool
         forward = forward.__get__(None, kernel_type)
     try:
         inspect.signature(forward).bind(*bound, *positional, **keywords)
-    except TypeError:
+    except (TypeError, ValueError):
+        # It does not bind, is nothing that can be called, or does not say what it takes.
         return False
     return True
+
+
+def _signature_of(kernel_type: type[Kernel]) -> str:
+    forward = inspect.getattr_static(kernel_type, "forward")
+    try:
+        return str(inspect.signature(forward))
+    except (TypeError, ValueError):
+        return f" = {shown(forward)}"
 
 
 def _parameters(interface: type[KernelInterface]) -> list[inspect.Parameter]:

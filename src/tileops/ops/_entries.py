@@ -9,6 +9,7 @@ import torch
 
 from tileops.call_spec import CallSpec
 from tileops.errors import BuildIdentityError, BuiltValueError, EntryShapeError, FactoryError
+from tileops.errors.wording import shown
 from tileops.kernels.kernel import Kernel
 from tileops.ops._bounded import Bounded
 from tileops.ops._build_errors import naming
@@ -55,8 +56,8 @@ class EntryCache:
         """Return the kernel of a call that was served before, or None."""
         try:
             return self._by_call.get((interface, call))
-        except TypeError:
-            # A fact that cannot be hashed: no such call was served.
+        except Exception:
+            # A fact that cannot be hashed or compared: no such call was served.
             return None
 
     def entry(
@@ -84,6 +85,11 @@ class EntryCache:
         """Tune every kernel built so far, and every later one before its first launch."""
         self._built.tune()
 
+    @property
+    def tuned(self) -> bool:
+        """Whether tuning has been asked for."""
+        return self._built.tuning
+
     def __iter__(self) -> Iterator[BuiltKernel]:
         for (interface, _, identity, device), kernel in self._built.items():
             yield BuiltKernel(interface, identity, device, kernel)
@@ -96,7 +102,7 @@ def _checked_factory(
         kernel: object = factory()
         if not isinstance(kernel, Kernel):
             raise BuiltValueError(
-                op=op, implementation=kernel_type.__qualname__, value=repr(kernel)
+                op=op, implementation=kernel_type.__qualname__, value=shown(kernel)
             )
         return kernel
 
@@ -109,12 +115,12 @@ def _checked_entry(
     entry: object = kernel_type.entry_for(call)
     common = {"op": op, "implementation": kernel_type.__qualname__}
     if not isinstance(entry, tuple) or len(entry) != 2:
-        raise EntryShapeError(**common, value=repr(entry))
+        raise EntryShapeError(**common, value=shown(entry))
     identity, factory = entry
     try:
         hash(identity)
-    except TypeError as error:
-        raise BuildIdentityError(**common, value=repr(identity)) from error
+    except Exception as error:
+        raise BuildIdentityError(**common, value=shown(identity)) from error
     if not callable(factory):
-        raise FactoryError(**common, value=repr(factory))
+        raise FactoryError(**common, value=shown(factory))
     return identity, factory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,6 +14,7 @@ from tileops.ops._memory import check_memory
 from tileops.ops._observed import serve_observed
 from tileops.ops._plan import Preparation, Run, empty_run
 from tileops.ops._signature import BoundCall, check_results
+from tileops.ops._writes import writing
 from tileops.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -63,9 +65,12 @@ def first_call(
         target = choice.target
         links = None if target else links_of(op, call, inputs, buffers)
         run, source = serve_observed(op, target, inputs, lambda: _serve(op, call, target, inputs))
-        run = Preparation.of(call, inputs).on(run)
-        results = run(*inputs, **buffers, **execution)
-        outputs = check_results(call, results, inputs, buffers, source=source)
+        run = writing(call, Preparation.of(call, inputs).on(run), inputs, buffers)
+        with nullcontext() if links is None else torch.no_grad():
+            results = run(*inputs, **buffers, **execution)
+        outputs = check_results(
+            call, results, inputs, buffers, source=source, recorded=target is not None
+        )
         if target and _cut_off(outputs):
             # A target's kernels may record their own gradients.
             links = links_of(op, call, inputs, buffers)

@@ -8,14 +8,18 @@ between them, the kernel requests, the kernels found, the results.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from tileops.ops._differentiable import Links, linked, links_of
 from tileops.ops._observers import observed
 from tileops.ops._plan import Preparation, Run, returned, with_outputs
 from tileops.ops._signature import BoundCall, Sizes, check_results, plain_results
+from tileops.ops._writes import writing
 
 if TYPE_CHECKING:
     from tileops.ops.op import Op
@@ -80,7 +84,9 @@ class Form:
             return None
         kernels = op.kernels_for(inputs)
         run = self.preparation.on(op.bind(kernels, *inputs))
-        results = run(*inputs, **buffers, **execution)
+        run = writing(self.call, run, inputs, buffers)
+        with nullcontext() if self.links is None else torch.no_grad():
+            results = run(*inputs, **buffers, **execution)
         outputs = plain_results(self.call, shapes, results, inputs)
         if outputs is None:
             # The full checks accept more than what is plain, and say what is wrong.

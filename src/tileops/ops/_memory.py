@@ -9,18 +9,9 @@ import torch
 
 from tileops.errors import NoMemoryError
 from tileops.ops._signature import BoundCall
+from tileops.ops._signature._wrappers import wrapper
 
 __all__ = ["check_memory"]
-
-_DispatchKey: Any = torch._C.DispatchKey
-
-_WRAPPERS: Mapping[str, Any] = {
-    "a wrapper that traces or distributes another tensor": _DispatchKey.Python,
-    "wrapped by torch.vmap": _DispatchKey.FuncTorchBatched,
-    "wrapped by a transformation of torch.func": _DispatchKey.FuncTorchGradWrapper,
-    "wrapped by functionalization": _DispatchKey.Functionalize,
-}
-"""What a tensor without memory of its own is, by the dispatch key that tells."""
 
 
 def check_memory(
@@ -29,8 +20,8 @@ def check_memory(
     """Check that every tensor of a call, and every output, has memory of its own.
 
     Raises:
-        NoMemoryError: A tensor is fake or wraps another one, or whatever the call allocates would
-            be fake.
+        NoMemoryError: A tensor is fake or wraps another one, its storage was freed, or whatever
+            the call allocates would be fake.
     """
     fake: Any = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
     if fake is not None:
@@ -39,7 +30,10 @@ def check_memory(
     for name, tensor in tensors:
         if tensor is None:
             continue
-        keys = torch._C._dispatch_keys(tensor)
-        for what, key in _WRAPPERS.items():
-            if keys.has(key):
-                raise NoMemoryError(op=op, tensor=name, what=f"{type(tensor).__name__}, {what}")
+        what = wrapper(tensor)
+        # A vendor's tensors need not have addresses.
+        addressed = what is None and tensor.device.type in ("cpu", "cuda")
+        if addressed and tensor.numel() and not tensor.data_ptr():
+            what = "a tensor whose storage was freed"
+        if what is not None:
+            raise NoMemoryError(op=op, tensor=name, what=what)

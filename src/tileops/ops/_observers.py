@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tileops.errors.wording import shown
 from tileops.selection import Selection
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ def notify(specialisation: Specialisation) -> tuple[Cell, ...]:
         try:
             cell = observer(specialisation)
         except Exception as error:
-            _warn(f"tileops: {observer!r} failed on a call of {specialisation.op}: {error!r}")
+            what = f"{shown(observer)} failed on a call of {specialisation.op}"
+            _warn(f"tileops: {what}: {shown(error)}")
             continue
         if cell is not None:
             cells.append(cell)

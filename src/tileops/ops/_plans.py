@@ -23,37 +23,46 @@ PLANS = 1024
 FORMS = 128
 """Forms that an op keeps at least; sizes are no part of them, so there are few."""
 
-RECOGNISED = 4
-"""Kinds of calls that an op recognises without collecting their facts."""
+SHAPES = 256
+"""Shapes of the first input, at least, whose calls are recognised without collecting facts."""
+
+KINDS = 8
+"""Kinds of calls with one such shape that it recognises: the check of each costs a little."""
 
 
 class Plans:
-    """What an op instance knows of its calls, dropped as a whole to be forgotten.
-
-    Attributes:
-        recognised: The plans whose calls are recognised, the latest first.
-    """
+    """What an op instance knows of its calls, dropped as a whole to be forgotten."""
 
     def __init__(self) -> None:
-        self.recognised: tuple[Plan, ...] = ()
+        self._by_shape: Bounded[Any, tuple[Plan, ...]] = Bounded(SHAPES)
         self._by_fingerprint: Bounded[Fingerprint, Plan] = Bounded(PLANS)
         self._forms: Bounded[Any, Form] = Bounded(FORMS)
 
     def recognise(self, inputs: tuple[Any, ...]) -> Plan | None:
-        """Return the plan of a call that is like one of the latest repeated ones."""
+        """Return the plan of a call that is like one of those that repeat."""
         count = len(inputs)
-        for plan in self.recognised:
+        try:
+            plans = self._by_shape.get(inputs[0].shape)
+        except (AttributeError, IndexError, RuntimeError, TypeError):
+            # No tensor, one without a shape, or one whose sizes are symbols.
+            return None
+        for plan in plans or ():
             if plan.count == count and plan.recognise is not None and plan.recognise(*inputs):
                 return plan
         return None
 
     def remember(self, plan: Plan, inputs: tuple[Any, ...]) -> None:
         """Recognise calls of a plan from now on, in place of the kind that was added first."""
+        given = [id(one) for one in inputs if one is not None]
+        if len(set(given)) < len(given) or inputs[0] is None:
+            # torch's guards recognise no call that passes one tensor twice.
+            return
         # One made in another state of torch, such as autocast or inference mode, is stale.
         if plan.recognise is None or not plan.recognise(*inputs):
             plan.recognise = recogniser(inputs)
-        others = [one for one in self.recognised if one is not plan]
-        self.recognised = (plan, *others[: RECOGNISED - 1])
+        shape = inputs[0].shape
+        others = [one for one in self._by_shape.get(shape) or () if one is not plan]
+        self._by_shape[shape] = (plan, *others[: KINDS - 1])
 
     def run(
         self,

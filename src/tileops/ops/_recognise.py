@@ -13,6 +13,7 @@ function around the guards would cost a third of what they do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -48,34 +49,48 @@ def recogniser(inputs: Sequence[torch.Tensor | None]) -> Recognise:
         dynamic_dims_sizes=[list(one.shape) for one in tensors],
         dynamic_dims_strides=[list(one.stride()) for one in tensors],
     ).check
-    recognise = _of_given(check, tuple(one is not None for one in inputs))
+    given = tuple(one is not None for one in inputs)
+    plain = tuple(type(one) is torch.Tensor for one in inputs)
+    recognise = _written_out(given, plain)(check)
     if any(one.requires_grad for one in tensors):
         return _in_grad_mode(recognise, torch.is_grad_enabled())
     return recognise
 
 
-# A loop over the inputs costs as much as the check, so the frequent patterns are written out.
-_WRITTEN_OUT: dict[tuple[bool, ...], Callable[[Recognise], Recognise]] = {
-    (True, False): lambda check: lambda a, b: b is None and check(a),
-    (True, False, False): lambda check: lambda a, b, c: b is None and c is None and check(a),
-    (True, True, False): lambda check: lambda a, b, c: c is None and check(a, b),
-}
+@lru_cache(maxsize=256)
+def _written_out(
+    given: tuple[bool, ...], plain: tuple[bool, ...]
+) -> Callable[[Recognise], Recognise]:
+    """Return what applies a check to the inputs given, and tells that the others are absent.
 
+    A loop over the inputs costs as much as the check, so the conditions are written out.
 
-def _of_given(check: Recognise, given: tuple[bool, ...]) -> Recognise:
-    """Apply *check* to the inputs given; the others must be absent."""
-    if all(given):
-        # The method itself: a function around it would cost a third of what it does.
-        return check
-    if given in _WRITTEN_OUT:
-        return _WRITTEN_OUT[given](check)
-
-    def recognise(*inputs: Any) -> bool:
-        if any((one is not None) is not known for one, known in zip(inputs, given, strict=True)):
+    Args:
+        given: Per input, whether it is given.
+        plain: Per input, whether its type is ``torch.Tensor``.
+    """
+    names = [f"x{place}" for place in range(len(given))]
+    passed = [name for name, there in zip(names, given, strict=True) if there]
+    absent = [name for name in names if name not in passed]
+    # The check ends the process over a nested tensor of torch's first kind, which has no type of
+    # its own, and no sizes and strides to compare.
+    dense = [name for name, exact in zip(names, plain, strict=True) if exact]
+    conditions = [f"{name} is None" for name in absent]
+    conditions += [f"not {name}.is_nested" for name in dense]
+    source = f"""
+def make(check):
+    def recognise({", ".join(names)}):
+        try:
+            return {" and ".join([*conditions, f"check({', '.join(passed)})"])}
+        except AttributeError:
+            # Something else than a tensor.
             return False
-        return check(*[one for one in inputs if one is not None])
-
     return recognise
+"""
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    make: Callable[[Recognise], Recognise] = namespace["make"]
+    return make
 
 
 def _in_grad_mode(recognise: Recognise, enabled: bool) -> Recognise:

@@ -11,6 +11,7 @@ import torch
 
 from tileops.backend import Registry, TargetChoice, check_named_target, choose_target
 from tileops.errors import TargetKernelError
+from tileops.errors.wording import shown
 from tileops.ops._build_once import BuildOnce
 from tileops.tensor_spec import TensorSpec
 
@@ -90,7 +91,7 @@ class Serving:
         def build() -> Any:
             kernel = builder.build_kernel(*specs, **params)
             if not callable(kernel):
-                raise TargetKernelError(op=self._op, target=target, value=repr(kernel))
+                raise TargetKernelError(op=self._op, target=target, value=shown(kernel))
             return kernel
 
         return self.built.get(key, device, build)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch.autograd import forward_ad
@@ -20,11 +20,13 @@ from tileops.errors import (
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.manifest import OpEntry, Signature
+from tileops.ops._constructed import Constructed, constructed
 from tileops.ops._entries import BuiltKernel, EntryCache
 from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, show_as_node
 from tileops.ops._observers import join, tell
 from tileops.ops._plan import Plan, Run
 from tileops.ops._plans import Plans
+from tileops.ops._possible import check_possible
 from tileops.ops._recognise import Recognise, modes, nothing
 from tileops.ops._serving import Serving
 from tileops.ops._signature import CallChecks
@@ -59,6 +61,17 @@ class Op:
     kernel_types: ClassVar[Mapping[str, type[Kernel]]] = {}
     interfaces: ClassVar[Mapping[str, type[KernelInterface]]] = {}
     registry: ClassVar[Registry] = REGISTRY
+    _constructed: Constructed
+
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
+        """Note what the op is constructed with, for copies."""
+        op = super().__new__(cls)
+        op._constructed = Constructed.of(arguments, keywords)
+        return op
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy or pickle an op as what constructs one like it; kernels and plans are not copied."""
+        return constructed, (type(self), self._constructed, self._entries.tuned)
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Let torch.compile see a call of the op as one node."""
@@ -182,8 +195,11 @@ class Op:
         Raises:
             UnknownInterfaceError: The op has no such interface.
             CallSpecTypeError: *call* is no call spec of the interface.
+            ImpossibleCallError: No op makes such a call.
         """
-        return tell(select(self._table(interface, call), call.resolved()))
+        table = self._table(interface, call)
+        check_possible(type(self).__name__, interface, call)
+        return tell(select(table, call.resolved()))
 
     def key_for(self, interface: str, call: CallSpec) -> str:
         """Return the key that serves *call*; stated device facts are welcome.
@@ -191,6 +207,7 @@ class Op:
         Raises:
             UnknownInterfaceError: The op has no such interface.
             CallSpecTypeError: *call* is no call spec of the interface.
+            ImpossibleCallError: No op makes such a call.
             SelectionError: No key is selected; the error carries the selection.
         """
         return self.explain(interface, call).winner()
@@ -203,23 +220,15 @@ class Op:
             CallSpecTypeError: *call* is no call spec of the interface.
             UnkeyableFactError: A fact of *call* is mutable.
             StatedFactsError: *call* states device facts.
+            ImpossibleCallError: No op makes such a call.
             SelectionError: No key is selected; the error carries the selection.
         """
-        table = self._table(interface, call)
-        stated = call.stated_facts()
-        if not stated:
-            call = call.resolved()
-            kernel = self._entries.find(interface, call)
-            if kernel is not None:
-                return kernel
+        self._table(interface, call)
         check_keyable(call)
-        if stated:
-            raise StatedFactsError(
-                op=type(self).__name__, interface=interface, facts=sorted(stated)
-            )
-        selection = tell(select(table, call))
-        selection.winner()
-        return self._build(selection, call)
+        self._check_unstated(interface, call)
+        # An equal call may be known though a fact of this one has another type, as in 8.0.
+        check_possible(type(self).__name__, interface, call)
+        return self._kernel(interface, call)
 
     def kernels_for(self, inputs: tuple[Any, ...]) -> tuple[Kernel, ...]:
         """Return the built kernels that serve a call with these inputs, one per request.
@@ -227,9 +236,7 @@ class Op:
         Raises:
             DispatchError: As `kernel_for` does.
         """
-        return tuple(
-            [self.kernel_for(interface, call) for interface, call in self.requests(*inputs)]
-        )
+        return tuple([self._kernel(interface, call) for interface, call in self.requests(*inputs)])
 
     def request_tune(self) -> None:
         """Tune every kernel built so far, and every later one before its first launch.
@@ -275,6 +282,27 @@ class Op:
             return None
         return choice.target or (BUILTIN if self.kernel_types else None)
 
+    def _kernel(self, interface: str, call: CallSpec) -> Kernel:
+        """Return the kernel of a call: the one that is known, or the one that is selected."""
+        table = self._table(interface, call)
+        self._check_unstated(interface, call)
+        call = call.resolved()
+        kernel = self._entries.find(interface, call)
+        if kernel is not None:
+            return kernel
+        check_keyable(call)
+        check_possible(type(self).__name__, interface, call)
+        selection = tell(select(table, call))
+        selection.winner()
+        return self._build(selection, call)
+
+    def _check_unstated(self, interface: str, call: CallSpec) -> None:
+        stated = call.stated_facts()
+        if stated:
+            raise StatedFactsError(
+                op=type(self).__name__, interface=interface, facts=sorted(stated)
+            )
+
     def _build(self, selection: Selection, call: CallSpec) -> Kernel:
         verdict = selection.selected
         assert verdict is not None
@@ -285,7 +313,7 @@ class Op:
         return self._entries.entry(op, interface, candidate.key, kernel_type, call)
 
     def _table(self, interface: str, call: CallSpec) -> SelectionTable:
-        table = self._tables.get(interface)
+        table = self._tables.get(interface) if isinstance(interface, str) else None
         if table is None:
             raise UnknownInterfaceError(
                 op=type(self).__name__,
@@ -325,7 +353,7 @@ class Op:
                 return plan.run(*inputs)
         if interposed((*inputs, *buffers.values())):
             return as_node(self, inputs, buffers, execution)
-        return self.launch(inputs, buffers, execution)
+        return self._unrecognised(inputs, buffers, execution)
 
     def launch(
         self, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
@@ -341,6 +369,13 @@ class Op:
         plan = None if buffers or execution else plans.recognise(inputs)
         if plan is not None:
             return plan.run(*inputs)
+        return self._unrecognised(inputs, buffers, execution)
+
+    def _unrecognised(
+        self, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
+    ) -> Any:
+        """Run a call that no plan recognises."""
+        plans = self._plans
         result, plan = plans.run(self, inputs, buffers, execution)
         # A shape that comes once or twice is not worth what a recogniser costs to make.
         if plan is not None and plan.found > 1 and not buffers and not execution:

@@ -6,6 +6,7 @@ This is the only caller of ``refusal``.
 from __future__ import annotations
 
 from tileops.errors import DeviceFactsError
+from tileops.errors.wording import shown, told
 from tileops.selection._candidate import Call, Candidate
 from tileops.selection._verdict import Stage, Verdict
 
@@ -46,11 +47,9 @@ def judge(candidate: Candidate, call: Call) -> Verdict | None:
         # The refusal read a fact of the device, and the device's reader failed.
         raise
     except (Exception, SystemExit) as error:
-        return Verdict(
-            candidate, Stage.RAISED, f"refusal raised {type(error).__name__}: {error}", error=error
-        )
+        return Verdict(candidate, Stage.RAISED, f"refusal raised {told(error)}", error=error)
     if reason is None:
         return None
     if isinstance(reason, str) and reason:
         return Verdict(candidate, Stage.REFUSED, reason)
-    return Verdict(candidate, Stage.RAISED, f"refusal returned {reason!r}")
+    return Verdict(candidate, Stage.RAISED, f"refusal returned {shown(reason)}")

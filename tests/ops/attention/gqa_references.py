@@ -11,19 +11,26 @@ RELATIVE = {torch.float16: 2e-3, torch.bfloat16: 8e-3}
 def attention(q, k, v, scale=None, softcap=0.0, causal=False):
     """Attend as ``(batch, length, heads, dim)`` tensors are defined, in float64.
 
-    The last query stands at the last key.
+    The last query stands at the last key. Sequences are taken one by one, for the memory's sake.
     """
-    queries, keys, group = q.shape[1], k.shape[1], q.shape[2] // k.shape[2]
-    q, k, v = (one.double().transpose(1, 2) for one in (q, k, v))
-    k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
-    scores = q @ k.transpose(2, 3) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    parts = zip(q, k, v, strict=True)
+    return torch.stack([_sequence(*one, scale, softcap, causal) for one in parts])
+
+
+def _sequence(q, k, v, scale, softcap, causal):
+    (queries, heads, dim), (keys, heads_kv, _) = q.shape, k.shape
+    k, v = (one.double().transpose(0, 1) for one in (k, v))
+    # Rows of a key head are its query heads, each with all of its queries.
+    rows = q.double().transpose(0, 1).reshape(heads_kv, -1, dim)
+    scores = rows @ k.transpose(1, 2) * scale
     if softcap:
         scores = softcap * torch.tanh(scores / softcap)
     if causal:
         position = torch.arange(queries, device=q.device)[:, None] + keys - queries
         hidden = torch.arange(keys, device=q.device)[None, :] > position
-        scores = scores.masked_fill(hidden, -torch.inf)
-    return (scores.softmax(-1) @ v).transpose(1, 2)
+        scores = scores.masked_fill(hidden.repeat(heads // heads_kv, 1), -torch.inf)
+    return (scores.softmax(-1) @ v).reshape(heads, queries, dim).transpose(0, 1)
 
 
 def scaled(x, scale, heads):

@@ -235,7 +235,7 @@ def test_buffers_that_do_not_fit(out, error):
 
 
 def test_operands_that_require_a_gradient():
-    """The op is a forward pass alone, and says so rather than to return a result without history."""
+    """The op is a forward pass alone, and says so."""
     a = torch.randn(3, 16).half().requires_grad_()
     with pytest.raises(ForwardOnlyError, match="a"):
         CpuGemmFwdOp()(a, half(5, 16))

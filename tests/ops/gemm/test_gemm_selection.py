@@ -40,7 +40,7 @@ def call(m, n, k, layout="nt", arch=90, dtype=torch.bfloat16):
     ],
 )
 def test_a_linear_layer_on_hopper(m, n, k, key):
-    """By rows the GEMV, the skinny and the TMA kernel; the general one where rows are no vectors."""
+    """By rows GEMV, skinny and TMA; the general kernel where rows are no whole vectors."""
     assert_selects(GemmFwdOp, "gemm", call(m, n, k), key)
 
 
@@ -111,7 +111,7 @@ def test_boundaries(case):
 @pytest.mark.parametrize("arch", [80, 86, 89, 90])
 def test_a_short_sum_names_its_length(layout, dtype, arch):
     """k below one vector is refused by every key that could have run."""
-    with pytest.raises(ValueError, match="k must span at least one 16-byte vector, .* got 7"):
+    with pytest.raises(ValueError, match=r"k must span at least one 16-byte vector, .* got 7"):
         GemmFwdOp(*LAYOUTS[layout]).key_for("gemm", call(64, 64, 7, layout, arch, dtype))
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from backend.probe import AccumulateFwdOp, ProbeFwdOp, TwiceFwdOp, registry_of, with_registry
+from ops.center_family import PlainCenterFwdOp
 from ops.graph.compiling import calling, check, compiled, targets
 
 BACKENDS = pytest.mark.parametrize("backend", ["eager", "aot_eager"])
@@ -128,3 +129,96 @@ def test_a_write_under_a_mode_is_noted_by_autograd():
         compiled(calling(op))[0](total, torch.ones(2, 3))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.sum().backward()
+
+
+class TestEverythingAtOnce:
+    """An input written in place, two outputs, and a buffer that receives one of them."""
+
+    def formula(self, x, total, scale, out):
+        mean = x.mean(0)
+        total += mean
+        return out.copy_((x - mean) * scale), mean
+
+    def tensors(self):
+        torch.manual_seed(1)
+        return torch.randn(4, 3), torch.zeros(3), torch.randn(3), torch.empty(4, 3)
+
+    @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+    def test_results_and_writes(self, backend):
+        """Both are those of the eager call, in the order of the program."""
+        op = PlainCenterFwdOp()
+
+        def steps(center, x, total, scale, out):
+            y, mean = center(x * 2, total, scale, out)
+            first = out.sum()
+            z, _ = center(x, total, scale, out)
+            return y + 1, mean * total, first, z.square()
+
+        def call(x, total, scale, out):
+            return op(x, total, scale, out=out)
+
+        function = torch.compile(
+            lambda *tensors: steps(call, *tensors), backend=backend, fullgraph=True
+        )
+        ours, theirs = self.tensors(), self.tensors()
+        torch.testing.assert_close(function(*ours), steps(self.formula, *theirs))
+        torch.testing.assert_close(ours, theirs)
+
+    def test_the_schema_declares_both_writes(self):
+        """The operator returns what is new alone, and annotates what it writes."""
+        op = PlainCenterFwdOp()
+        function, counter = compiled(lambda x, total, out: op(x, total, out=out))
+        x, total, _, out = self.tensors()
+        y, mean = function(x, total, out)
+        assert y is out
+        (name,) = [one for one in targets(counter) if "Center" in one]
+        overload = getattr(torch.ops.tileops, name.split(".")[1]).default
+        written = {one.name for one in overload._schema.arguments if one.is_write}
+        assert written == {"total", "out"}
+        assert len(overload._schema.returns) == 1
+        torch.testing.assert_close(mean, x.mean(0))
+
+    @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+    def test_parts_of_larger_tensors(self, backend):
+        """Rows of a graph's own tensor, and of the caller's, are written where they lie."""
+        op = PlainCenterFwdOp()
+
+        def steps(x, totals, out):
+            own = torch.zeros(8, 3)
+            op(x, totals[1], out=own[2:6])
+            op(x + 1, totals[1], out=out[4:])
+            return own * 1
+
+        function = torch.compile(steps, backend=backend, fullgraph=True)
+        x, totals, out = torch.randn(4, 3), torch.zeros(2, 3), torch.zeros(8, 3)
+        own = function(x, totals, out)
+        centred = x - x.mean(0)
+        torch.testing.assert_close(own[2:6], centred)
+        torch.testing.assert_close(own[:2], torch.zeros(2, 3))
+        torch.testing.assert_close(out[4:], centred)
+        torch.testing.assert_close(out[:4], torch.zeros(4, 3))
+        torch.testing.assert_close(totals[1], 2 * x.mean(0) + 1)
+        torch.testing.assert_close(totals[0], torch.zeros(3))
+
+    def test_module_buffers_that_are_written(self):
+        """As running statistics are: compiled, exported, in a state dict afterwards."""
+
+        class Running(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.center = PlainCenterFwdOp()
+                self.register_buffer("total", torch.zeros(3))
+
+            def forward(self, x):
+                y, mean = self.center(x, self.total)
+                return y + mean
+
+        x = torch.randn(4, 3)
+        module = Running()
+        torch.compile(module, backend="aot_eager", fullgraph=True)(x)
+        torch.testing.assert_close(module.state_dict()["total"], x.mean(0))
+        program = torch.export.export(module, (x,)).run_decompositions()
+        assert list(program.graph_signature.buffers_to_mutate.values()) == ["total"]
+        exported = program.module()
+        torch.testing.assert_close(exported(x), x)
+        torch.testing.assert_close(exported.state_dict()["total"], 2 * x.mean(0))

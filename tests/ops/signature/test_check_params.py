@@ -126,6 +126,20 @@ def test_parameters_are_kept_in_one_form(
             id="negative-axis",
         ),
         pytest.param(
+            "RMSLike",
+            {"normalized_shape": 4, "eps": float("inf")},
+            ArgumentValueError,
+            "eps must be finite, got inf (float)",
+            id="infinite",
+        ),
+        pytest.param(
+            "RMSLike",
+            {"normalized_shape": 4, "eps": float("nan")},
+            ArgumentValueError,
+            "eps must be finite, got nan (float)",
+            id="not-a-number",
+        ),
+        pytest.param(
             "LayerNorm",
             {"normalized_shape": ()},
             RefinementError,

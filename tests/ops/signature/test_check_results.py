@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tileops.errors import (
     AliasingError,
@@ -14,8 +15,12 @@ from tileops.errors import (
     ResultDeviceError,
     ResultDtypeError,
     ResultError,
+    ResultGradientError,
+    ResultNotContiguousError,
+    ResultNotStridedError,
     ResultShapeError,
     ResultTypeError,
+    ResultWithoutMemoryError,
 )
 from tileops.ops._signature import CallChecks, check_results, empty_outputs
 
@@ -72,6 +77,63 @@ def y(*shape: int, dtype: torch.dtype = torch.float16, device: str = "cpu") -> t
             id="device",
         ),
         pytest.param(
+            y(4, 8).to_sparse(),
+            ResultNotStridedError,
+            "output returned by a kernel must be a tensor with strides, got torch.sparse_coo",
+            id="sparse",
+        ),
+        pytest.param(
+            torch.nested.nested_tensor([y(4, 8)]),
+            ResultNotStridedError,
+            "output returned by a kernel must be a tensor with strides, got a nested tensor",
+            id="nested",
+        ),
+        pytest.param(
+            torch.quantize_per_tensor(y(4, 8).float(), 0.1, 0, torch.qint8),
+            ResultDtypeError,
+            "output returned by a kernel must have dtype float16, got qint8",
+            id="quantised",
+        ),
+        pytest.param(
+            y(8, 4).t(),
+            ResultNotContiguousError,
+            "output returned by a kernel must be contiguous, got shape (4, 8) with strides (1, 4)",
+            id="transposed",
+        ),
+        pytest.param(
+            y(1, 8).expand(4, 8),
+            ResultNotContiguousError,
+            "output returned by a kernel must be contiguous, got shape (4, 8) with strides (0, 1)",
+            id="expanded",
+        ),
+        pytest.param(
+            y(40).as_strided((4, 8), (1, 1)),
+            ResultNotContiguousError,
+            "output returned by a kernel must be contiguous, got shape (4, 8) with strides (1, 1)",
+            id="overlapping",
+        ),
+        pytest.param(
+            torch._neg_view(y(4, 8)),
+            ResultNotContiguousError,
+            "output returned by a kernel must be contiguous, "
+            "got a view that negates or conjugates when it is read",
+            id="negated",
+        ),
+        pytest.param(
+            y(4, 8).requires_grad_(),
+            ResultGradientError,
+            "output returned by a kernel must require no gradient, since the op says what its "
+            "backward is, got one that requires it",
+            id="requires-a-gradient",
+        ),
+        pytest.param(
+            FakeTensorMode().from_tensor(y(4, 8)),
+            ResultWithoutMemoryError,
+            "output returned by a kernel must have memory of its own, got FakeTensor, a wrapper "
+            "that traces or distributes another tensor",
+            id="fake",
+        ),
+        pytest.param(
             X,
             AliasingError,
             "output returned by a kernel must be a new tensor, got one in the memory of input",
@@ -94,6 +156,13 @@ def test_one_result(checks: Make, result: Any, error: type[ResultError], message
 
     assert str(caught.value) == f"LayerNormFwdOp: {message}"
     assert caught.value.source == "a kernel"
+
+
+def test_a_gradient_that_a_target_records(checks: Make) -> None:
+    """It may be on a target's result."""
+    call = checks("LayerNorm", normalized_shape=8).check((X, W))
+    result = y(4, 8).requires_grad_()
+    assert check_results(call, result, (X, W, None), source="a target", recorded=True)
 
 
 def test_good_results_come_back_in_order(checks: Make) -> None:

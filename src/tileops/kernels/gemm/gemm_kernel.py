@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -23,6 +23,8 @@ class GemmKernel(Kernel, GemmFwdInterface):
     """A kernel whose programs are built for columns, depth, dtype and layout, and any row count."""
 
     supported_archs: list[int] = [80, 86, 89, 90]
+
+    _launches: Mapping[Any, Callable[..., Any]]
 
     @classmethod
     def refusal(cls, call: GemmCall) -> str | None:
@@ -66,9 +68,7 @@ class GemmKernel(Kernel, GemmFwdInterface):
         shape, launch = (m, self._n), self.launch_for(m)
 
         @any_address
-        def run(
-            a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None
-        ) -> torch.Tensor:
+        def run(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
             if (a.data_ptr() | b.data_ptr()) & MISALIGNED:
                 return run(aligned(a), aligned(b), out)
             if out is not None and not _takes_results(out):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileops.device import DeviceFacts
 from tileops.kernels.gemm.call_spec import VECTOR, GemmCall
 from tileops.kernels.gemm.gemm_kernel import GemmKernel, Launch
-from tileops.kernels.gemm.tiles import quickest, tma_tiles
+from tileops.kernels.gemm.tiles import TMA_TILES, quickest
 
 __all__ = ["GemmTmaKernel"]
 
@@ -37,12 +37,11 @@ class GemmTmaKernel(GemmKernel):
         """Compile a program per tile."""
         from tileops.kernels.gemm.programs.tma import build
 
-        self._tiles = tma_tiles(self._n)
         self._launches = build(
-            self._tiles, self._n, self._k, self._dtype, self._trans_a, self._trans_b, facts
+            TMA_TILES, self._n, self._k, self._dtype, self._trans_a, self._trans_b, facts
         )
 
     def launch_for(self, m: int) -> Launch:
         """Choose the tile that ends soonest."""
         assert self._facts.sm_count is not None
-        return self._launches[quickest(self._tiles, m, self._n, self._k, self._facts.sm_count)]
+        return self._launches[quickest(TMA_TILES, m, self._n, self._k, self._facts.sm_count)]

@@ -13,8 +13,7 @@ __all__ = [
     "GEMV_ROWS",
     "SKINNY_ROWS",
     "SKINNY_TILES",
-    "SMALL_TILES",
-    "WIDE_TILES",
+    "TMA_TILES",
     "GemvLayout",
     "SkinnyTile",
     "Tile",
@@ -23,7 +22,6 @@ __all__ = [
     "quickest",
     "rows_layout",
     "splits_of",
-    "tma_tiles",
 ]
 
 
@@ -36,9 +34,9 @@ class Tile:
         n: Its columns.
         k: The depth of one step.
         stages: Steps that are on the chip at once.
-        threads: Threads that multiply; a warp-specialised program adds a warpgroup that copies.
+        threads: Threads that multiply; the Hopper program adds a warpgroup that copies.
         speed: The share of a multiprocessor's tensor throughput that it reaches.
-        persistent: Whether a block makes several tiles and stores one while it loads the next.
+        cluster: Blocks that bring in the second operand for each other.
     """
 
     m: int
@@ -47,23 +45,21 @@ class Tile:
     stages: int
     threads: int
     speed: float = 1.0
-    persistent: bool = False
+    cluster: int = 1
 
 
 # A warpgroup of Hopper multiplies 64 rows by up to 256 columns at a time. Two of them share the
 # columns' operand, so it is read from shared memory once for 128 rows. Of 227 KiB, the ring takes
 # what the staged result leaves.
-WIDE_TILES = (
-    Tile(m=128, n=256, k=64, stages=3, threads=256, speed=0.86, persistent=True),
-    Tile(m=128, n=192, k=64, stages=4, threads=256, speed=0.83, persistent=True),
-)
-"""Tiles for products that fill the chip, the quickest first."""
-
-SMALL_TILES = (
-    Tile(m=128, n=128, k=64, stages=5, threads=256, speed=0.75, persistent=True),
+TMA_TILES = (
+    Tile(m=128, n=256, k=64, stages=3, threads=256, speed=0.86),
+    Tile(m=128, n=192, k=64, stages=4, threads=256, speed=0.83),
+    Tile(m=128, n=176, k=64, stages=4, threads=256, speed=0.81),
+    Tile(m=128, n=128, k=64, stages=5, threads=256, speed=0.75),
     Tile(m=64, n=128, k=64, stages=6, threads=128, speed=0.5),
 )
-"""Tiles for products of fewer rows."""
+"""Tiles of the Hopper program, the quickest first: large ones for products that fill the chip,
+several widths so that one of them fills its last wave, small ones for fewer rows."""
 
 BOUNDED_TILES = (
     Tile(m=32, n=64, k=64, stages=4, threads=128),
@@ -77,15 +73,6 @@ _RATE = 3.75e6
 
 # Microseconds that a block spends on filling its ring and on storing its last tile.
 _TURNAROUND = 2.0
-
-
-def tma_tiles(n: int) -> tuple[Tile, ...]:
-    """Return the tiles that products of *n* columns choose from, for any number of rows.
-
-    The wide one is that which pads the columns least.
-    """
-    wide = min(WIDE_TILES, key=lambda tile: -(-n // tile.n) * tile.n / tile.speed)
-    return (wide, *SMALL_TILES)
 
 
 def quickest(tiles: Iterable[Tile], m: int, n: int, k: int, multiprocessors: int) -> Tile:

@@ -10,16 +10,32 @@ import torch
 
 from tileops.call_spec import CallSpec, Range
 from tileops.kernels.interface import KernelInterface
+from tileops.kernels.norm.programs import channel_layout as limits
 
 __all__ = [
     "AdaLayerNormFwdInterface",
     "AdaLayerNormZeroFwdInterface",
+    "BatchNormBwdInterface",
+    "BatchNormCall",
+    "BatchNormInferFwdInterface",
+    "BatchNormTrainFwdInterface",
     "FusedAddLayerNormFwdInterface",
     "FusedAddRMSNormFwdInterface",
+    "InstanceNormFwdInterface",
+    "InstanceNormInferFwdInterface",
+    "InstanceNormTrainFwdInterface",
     "LayerNormCall",
     "LayerNormFwdInterface",
     "RMSNormFwdInterface",
 ]
+
+
+def _unaccepted(eps: float, dtype: torch.dtype) -> str | None:
+    if eps < 0.0:
+        return f"eps must not be negative, got {eps}"
+    if dtype not in (torch.float16, torch.bfloat16, torch.float32):
+        return f"dtype must be float16, bfloat16 or float32, got {dtype}"
+    return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +54,7 @@ class LayerNormCall(CallSpec):
         """A row holds at least one element, in a dtype the ops accept."""
         if self.n < 1:
             return f"n must be at least 1, got {self.n}"
-        if self.eps < 0.0:
-            return f"eps must not be negative, got {self.eps}"
-        if self.dtype not in (torch.float16, torch.bfloat16, torch.float32):
-            return f"dtype must be float16, bfloat16 or float32, got {self.dtype}"
-        return None
+        return _unaccepted(self.eps, self.dtype)
 
 
 class LayerNormFwdInterface(KernelInterface):
@@ -195,3 +207,194 @@ class AdaLayerNormZeroFwdInterface(KernelInterface):
         Returns:
             A new output shaped like *x*, in ``call.dtype``.
         """
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchNormCall(CallSpec):
+    """The facts that select an implementation normalizing channels and build it.
+
+    Batch normalization, its gradients and instance normalization take it. Data is shaped
+    ``(n, c, *spatial dims)``; ``spatial`` is the element count of a plane, 1 without such dims.
+    """
+
+    n: Annotated[int, Range(1, 2**31 - 1)] = 0
+    c: Annotated[int, Range(1, 2**31 - 1)] = 0
+    spatial: Annotated[int, Range(1, 2**31 - 1)] = 1
+    dtype: torch.dtype = torch.float16
+    eps: Annotated[float, Range(0.0)] = 1e-5
+    momentum: Annotated[float, Range(0.0, 1.0)] = 0.1
+    has_weight: bool = True
+    has_bias: bool = True
+    has_running_stats: bool = True
+
+    def impossible(self) -> str | None:
+        """There is data, in a dtype the ops accept."""
+        for name, count in (("n", self.n), ("c", self.c), ("spatial", self.spatial)):
+            if count < 1:
+                return f"{name} must be at least 1, got {count}"
+        return _unaccepted(self.eps, self.dtype)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return 4 if self.dtype == torch.float32 else 2
+
+    @property
+    def neighbours(self) -> int:
+        """Channels that a block takes side by side, so that they are whole 16-byte accesses."""
+        size = self.spatial * self.itemsize
+        if self.spatial > limits.LONGEST_COLUMN or size % 16 == 0:
+            return 1
+        return 2 if size % 8 == 0 else 4 if size % 4 == 0 else 8
+
+
+class BatchNormTrainFwdInterface(KernelInterface):
+    """Batch normalization by the statistics of the batch, which move the running ones."""
+
+    request = BatchNormCall
+
+    @classmethod
+    def workspace(cls, call: BatchNormCall) -> int:
+        """Return the float32 elements of the workspace: three for every part of a channel."""
+        if call.n * call.spatial < limits.LEAST_SPLIT or call.c > limits.MOST_SPLIT_CHANNELS:
+            return 0
+        return 3 * limits.PARTS * call.c
+
+    @abstractmethod
+    def forward(
+        self,
+        x: torch.Tensor,
+        running_mean: torch.Tensor | None,
+        running_var: torch.Tensor | None,
+        weight: torch.Tensor | None,
+        bias: torch.Tensor | None,
+        workspace: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Normalize every channel of *x* by its own mean and biased variance.
+
+        Every tensor is contiguous on ``call.device``; the data of *x* starts at a multiple of
+        16 bytes. Statistics are float32, and equal calls give equal bits. A channel that holds NaN
+        or an infinity becomes NaN; of one element, the unbiased variance is undefined.
+
+        Args:
+            x: Shape ``(n, c, *spatial dims)`` in ``call.dtype``, not empty.
+            running_mean: ``(c,)`` float32, moved in place by ``call.momentum`` towards the mean;
+                None without ``call.has_running_stats``.
+            running_var: The same for the unbiased variance.
+            weight: ``(c,)`` scales in ``call.dtype``; None, for ones, without ``call.has_weight``.
+            bias: ``(c,)`` shifts in ``call.dtype``; None, for zeros, without ``call.has_bias``.
+            workspace: ``workspace(call)`` float32 elements for this call alone, whose contents are
+                undefined before and after; None where that is 0.
+
+        Returns:
+            A new output shaped like *x*, in ``call.dtype``, and two new float32 tensors ``(c,)``:
+            the mean, and the reciprocal root of the biased variance plus eps.
+        """
+
+
+class BatchNormInferFwdInterface(KernelInterface):
+    """Batch normalization by running statistics."""
+
+    request = BatchNormCall
+
+    @abstractmethod
+    def forward(
+        self,
+        x: torch.Tensor,
+        running_mean: torch.Tensor,
+        running_var: torch.Tensor,
+        weight: torch.Tensor | None,
+        bias: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """Normalize every channel of *x* by the statistics given; nothing is written in place.
+
+        *x*, *weight* and *bias* are as for `BatchNormTrainFwdInterface`, and so are *running_mean*
+        and *running_var*, but always given and only read.
+
+        Returns:
+            A new output shaped like *x*, in ``call.dtype``.
+        """
+
+
+class BatchNormBwdInterface(KernelInterface):
+    """The gradients of batch normalization by the statistics of the batch."""
+
+    request = BatchNormCall
+    workspace = BatchNormTrainFwdInterface.workspace
+
+    @abstractmethod
+    def forward(
+        self,
+        grad_output: torch.Tensor,
+        x: torch.Tensor,
+        mean: torch.Tensor,
+        rstd: torch.Tensor,
+        weight: torch.Tensor | None,
+        workspace: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Differentiate; nothing is written in place but the workspace.
+
+        With xn = (x - mean) rstd of a channel of L elements, the gradient of the input is
+        w rstd (dy - sum(dy) / L - xn sum(dy xn) / L), that of the scale sum(dy xn), that of the
+        shift sum(dy) (Ioffe and Szegedy, "Batch Normalization", 2015).
+
+        Tensors are as in the forward pass, *grad_output* as *x*; equal calls give equal bits.
+
+        Args:
+            grad_output: Shaped like *x*, in ``call.dtype``.
+            x: The input of the forward pass, as there.
+            mean: ``(c,)`` float32, as the forward pass returned it.
+            rstd: The same for the reciprocal deviation.
+            weight: As in the forward pass.
+            workspace: As in the forward pass.
+
+        Returns:
+            New gradients in ``call.dtype``: of *x*, of the scale and of the shift, ``(c,)`` each.
+        """
+
+
+class InstanceNormFwdInterface(KernelInterface):
+    """Instance normalization: every plane by its own statistics."""
+
+    request = BatchNormCall
+
+    @abstractmethod
+    def forward(
+        self, x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Normalize every plane of *x* by its mean and biased variance; nothing is written.
+
+        *x*, *weight* and *bias* are as for `BatchNormTrainFwdInterface`.
+
+        Returns:
+            A new output shaped like *x*, in ``call.dtype``.
+        """
+
+
+class InstanceNormTrainFwdInterface(KernelInterface):
+    """Instance normalization that moves running statistics."""
+
+    request = BatchNormCall
+
+    @abstractmethod
+    def forward(
+        self,
+        x: torch.Tensor,
+        running_mean: torch.Tensor,
+        running_var: torch.Tensor,
+        weight: torch.Tensor | None,
+        bias: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """Normalize every plane of *x* by its mean and biased variance.
+
+        *x*, *weight* and *bias* are as for `BatchNormTrainFwdInterface`. *running_mean* and
+        *running_var*, ``(c,)`` float32, are moved by ``call.momentum`` in place towards the
+        averages over the batch of the planes' means and unbiased variances.
+
+        Returns:
+            A new output shaped like *x*, in ``call.dtype``.
+        """
+
+
+class InstanceNormInferFwdInterface(BatchNormInferFwdInterface):
+    """Instance normalization by running statistics, which is batch normalization by them."""

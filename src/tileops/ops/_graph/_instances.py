@@ -73,7 +73,9 @@ def living(kind: type[Op], params: str) -> Op:
     Raises:
         DroppedOpError: There is none.
     """
-    for op in list(_live.values()):
+    # Other threads may construct ops meanwhile: the references are copied in one step.
+    for reference in _live.valuerefs():
+        op = reference()
         if type(op) is kind and op.identity.params == params:
             return op
     raise DroppedOpError(op=kind.__name__, number="any", params=params or "no parameters")

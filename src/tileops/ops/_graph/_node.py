@@ -22,6 +22,7 @@ from tileops.ops._graph._instances import checks_of, instance, living
 from tileops.ops._graph._library import BELOW_AUTOGRAD, LIBRARY, unused
 from tileops.ops._plan import returned
 from tileops.ops._signature import CallChecks
+from tileops.ops._signature._wrappers import unstrided
 from tileops.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def described(signature: Signature, inputs: Sequence[Any]) -> list[Any]:
     exact = [decl.contiguous for decl in signature.inputs]
     return [
         one
-        if strides or not isinstance(one, torch.Tensor) or one.layout is not torch.strided
+        if strides or not isinstance(one, torch.Tensor) or unstrided(one) is not None
         else TensorSpec(tuple(one.shape), one.dtype, one.device)
         for one, strides in zip_longest(inputs, exact[: len(inputs)], fillvalue=True)
     ]

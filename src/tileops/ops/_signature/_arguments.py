@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ def check_value(op: str, decl: ParamDecl, value: Any) -> Any:
 
     Raises:
         ArgumentTypeError: The value has another type.
-        ArgumentValueError: The value is none of the choices.
+        ArgumentValueError: The value is none of the choices, or no finite number.
     """
     try:
         # The manifest writes a dtype by its name; a caller passes the dtype itself.
@@ -42,6 +43,10 @@ def check_value(op: str, decl: ParamDecl, value: Any) -> Any:
         raise ArgumentTypeError(
             op=op, tensor=decl.name, requirement=f"be {decl.type}", given=described(value)
         ) from None
+    if isinstance(kept, float) and not math.isfinite(kept):
+        raise ArgumentValueError(
+            op=op, tensor=decl.name, requirement="be finite", given=described(value)
+        )
     if not decl.allows(kept):
         raise ArgumentValueError(
             op=op,

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tileops.errors.wording import shown
 from tileops.tensor_spec import TensorSpec
 
 
@@ -30,9 +31,11 @@ def described(value: Any) -> str:
     """Return a value in a few words: a tensor by dtype, shape and device, others by type."""
     if value is None:
         return "None"
+    if isinstance(value, torch.Tensor) and value.is_nested:
+        return f"a nested tensor {dtype_name(value.dtype)} on {value.device}"
     if isinstance(value, torch.Tensor | TensorSpec):
         return f"a tensor {dtype_name(value.dtype)}{list(value.shape)} on {value.device}"
-    text = repr(value)
+    text = shown(value)
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     return f"{text} ({kind})" if len(text) <= 60 else kind
 

@@ -26,7 +26,7 @@ def check_params(op: str, signature: Signature, params: Mapping[str, Any]) -> di
         UnknownArgumentError: An argument is no parameter.
         MissingArgumentError: A parameter without a default is absent.
         ArgumentTypeError: A value has another type than declared.
-        ArgumentValueError: A value is none of the choices, or a negative size.
+        ArgumentValueError: A value is none of the choices, not finite, or a negative size.
         RefinementError: A refinement that reads parameters alone does not hold.
     """
     check_keywords(op, "parameter", signature.params, params)

@@ -31,10 +31,15 @@ def plain_results(
     taken = {one.untyped_storage().data_ptr() for one in inputs if one is not None}
     for tensor, spec, shape in zip(tensors, specs, shapes, strict=True):
         if (
-            not isinstance(tensor, torch.Tensor)
+            # A subclass may wrap another tensor.
+            type(tensor) is not torch.Tensor
+            or tensor.layout is not torch.strided
+            or tensor.is_nested
             or tensor.shape != shape
             or tensor.dtype != spec.dtype
             or tensor.device != call.device
+            or tensor.requires_grad
+            or not tensor.is_contiguous()
         ):
             return None
         address = tensor.untyped_storage().data_ptr()

@@ -19,6 +19,7 @@ from tileops.manifest import Scope, Signature, TensorDecl
 from tileops.ops._signature._arguments import check_keywords
 from tileops.ops._signature._bound import Values
 from tileops.ops._signature._describe import all_of, described
+from tileops.ops._signature._wrappers import unstrided
 from tileops.tensor_spec import TensorSpec
 
 
@@ -89,10 +90,10 @@ def as_spec(op: str, name: str, value: Any) -> TensorSpec:
         return value
     if not isinstance(value, torch.Tensor):
         raise NotATensorError(op=op, tensor=name, requirement="be a tensor", given=described(value))
-    if value.layout is not torch.strided:
-        raise NotStridedError(
-            op=op, tensor=name, requirement="be a tensor with strides", given=str(value.layout)
-        )
+    layout = unstrided(value)
+    if layout is not None:
+        requirement = "be a tensor with strides"
+        raise NotStridedError(op=op, tensor=name, requirement=requirement, given=layout)
     return TensorSpec.of(value)
 
 

@@ -12,11 +12,16 @@ from tileops.errors import (
     ResultCountError,
     ResultDeviceError,
     ResultDtypeError,
+    ResultGradientError,
+    ResultNotContiguousError,
+    ResultNotStridedError,
     ResultShapeError,
     ResultTypeError,
+    ResultWithoutMemoryError,
 )
 from tileops.ops._signature._bound import BoundCall
 from tileops.ops._signature._describe import described, dtype_name
+from tileops.ops._signature._wrappers import unstrided, wrapper
 from tileops.tensor_spec import TensorSpec
 
 _NONE: Mapping[str, Any] = {}
@@ -29,6 +34,7 @@ def check_results(
     buffers: Mapping[str, torch.Tensor | None] = _NONE,
     *,
     source: str,
+    recorded: bool = False,
 ) -> tuple[torch.Tensor, ...]:
     """Return the outputs of a call in order, once what an implementation returned is checked.
 
@@ -41,16 +47,20 @@ def check_results(
         inputs: The inputs of the call as the implementation got them.
         buffers: The output buffers of the call by keyword.
         source: The implementation in words, for messages.
+        recorded: Whether the results may carry a gradient that the implementation recorded.
 
     Raises:
-        ResultError: The subclass of the first condition violated: number, shape, dtype, device,
-            then aliasing.
+        ResultError: The subclass of the first condition violated: number; layout, shape, dtype,
+            device, memory of its own; aliasing; contiguity, gradient.
     """
     expected = [name for name in call.outputs if name not in call.aliases]
     tensors = dict(zip(expected, _listed(call, results, expected, source), strict=True))
     for name, tensor in tensors.items():
         _check_result(call, name, tensor, source)
     _check_memory(call, tensors, inputs, buffers, source)
+    for name, tensor in tensors.items():
+        if name not in call.buffers:
+            _check_new(call, name, tensor, source, recorded=recorded)
     return in_order(call, tensors, inputs)
 
 
@@ -103,6 +113,10 @@ def _check_result(call: BoundCall, name: str, tensor: Any, source: str) -> None:
     about = {"op": call.op, "source": source, "tensor": name}
     if not isinstance(tensor, torch.Tensor):
         raise ResultTypeError(**about, requirement="be a tensor", given=described(tensor))
+    layout = unstrided(tensor)
+    if layout is not None:
+        requirement = "be a tensor with strides"
+        raise ResultNotStridedError(**about, requirement=requirement, given=layout)
     shape = tuple(tensor.shape)
     if shape != spec.shape:
         raise ResultShapeError(**about, requirement=f"have shape {spec.shape}", given=str(shape))
@@ -112,6 +126,27 @@ def _check_result(call: BoundCall, name: str, tensor: Any, source: str) -> None:
     if tensor.device != call.device:
         requirement = f"be on {call.device}"
         raise ResultDeviceError(**about, requirement=requirement, given=str(tensor.device))
+    what = wrapper(tensor)
+    if what is not None:
+        requirement = "have memory of its own"
+        raise ResultWithoutMemoryError(**about, requirement=requirement, given=what)
+
+
+def _check_new(
+    call: BoundCall, name: str, tensor: torch.Tensor, source: str, *, recorded: bool
+) -> None:
+    about = {"op": call.op, "source": source, "tensor": name}
+    lazy = tensor.is_neg() or tensor.is_conj()
+    if lazy or not tensor.is_contiguous():
+        given = f"shape {tuple(tensor.shape)} with strides {tensor.stride()}"
+        raise ResultNotContiguousError(
+            **about,
+            requirement="be contiguous",
+            given="a view that negates or conjugates when it is read" if lazy else given,
+        )
+    if tensor.requires_grad and not recorded:
+        requirement = "require no gradient, since the op says what its backward is"
+        raise ResultGradientError(**about, requirement=requirement, given="one that requires it")
 
 
 def _check_memory(

@@ -33,6 +33,9 @@ class GQADenseFwdOp(Op):
     Tensors are ``(batch, length, heads, dim)``. The causal mask is aligned to the last query and
     the last key, so that one query of a decoding step sees every key; torch's ``is_causal`` is
     aligned to the first ones. The two agree where there are as many queries as keys.
+
+    Heads have a multiple of 8 elements, up to 256. Fp8 is served on Hopper only. What NaN or
+    infinity in a masked value does to a result is undefined.
     """
 
     kernel_types: ClassVar[Mapping[str, type[Kernel]]] = {

@@ -109,7 +109,8 @@ class GQADenseFwdInterface(KernelInterface):
         ``call.softcap * tanh(x / call.softcap)`` where that is not 0. With ``call.is_causal``
         query ``i`` sees the keys up to ``i + call.seqlen_kv - call.seqlen_q``. Scores, softmax
         and sums are taken in float32. Memory outside the tensors is not read into a result. A
-        query that sees NaN in a key or value, or only scores of minus infinity, becomes NaN.
+        query that sees NaN in a key or value, or only scores of minus infinity, becomes NaN; what
+        NaN or infinity in a value does to a query that does not see it is undefined.
 
         Args:
             q: ``(call.batch, call.seqlen_q, call.heads, call.dim)`` in ``call.dtype``.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 
-from tileops.device import DeviceFacts, current_facts
+from tileops.device import DeviceFacts
 from tileops.kernels.attention.gqa.call_spec import AttentionCall
 from tileops.kernels.attention.gqa.dense import DenseGQAKernel
 from tileops.kernels.attention.gqa.form import GQAForm
@@ -16,7 +14,6 @@ from tileops.kernels.attention.gqa.tiling import (
     head_tiles,
     long_context_cluster,
 )
-from tileops.kernels.kernel import Entry
 
 __all__ = ["GQADecodeBs1Kernel", "GQADecodeKernel", "GQADecodeLongContextKernel"]
 
@@ -37,39 +34,9 @@ class GQADecodeKernel(DenseGQAKernel):
         return super().refusal(call)
 
     @classmethod
-    def entry_for(cls, call: AttentionCall) -> Entry:
-        """Identify the build by everything but batch and lengths."""
-        form = GQAForm.of(call)
-        return form, lambda: cls(form)
-
-    def __init__(self, form: GQAForm) -> None:
-        """Compile the program for calls of one form on the current device."""
-        super().__init__()
-        self._decode = self.built(form, current_facts())
-
-    @classmethod
     def built(cls, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
         """Compile with every block for itself until the last one merges."""
-        return SplitDecode.with_clusters_of(1, form, facts)
-
-    def forward(
-        self,
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        q_scale: torch.Tensor | None = None,
-        k_scale: torch.Tensor | None = None,
-        v_scale: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """Attend with the one query of every sequence."""
-        return self._decode.bind(q, k, scaled=False)(q, k, v)
-
-    def bind(self, *args: torch.Tensor | None) -> Callable[..., torch.Tensor]:
-        """Choose the splits once; the rest of a call is allocation and launch."""
-        q, k = args[:2]
-        assert q is not None
-        assert k is not None
-        return self._decode.bind(q, k, scaled=False)
+        return SplitDecode.built(form, facts)
 
 
 class GQADecodeBs1Kernel(GQADecodeKernel):
@@ -92,7 +59,7 @@ class GQADecodeBs1Kernel(GQADecodeKernel):
         """Compile with one cluster for every tile of query heads."""
         tiles = form.heads_kv * head_tiles(form.group)
         cluster = bs1_cluster(tiles, facts.sm_count or 1)
-        return SplitDecode.with_clusters_of(cluster, form, facts, whole=True)
+        return SplitDecode.built(form, facts, cluster, whole=True)
 
 
 class GQADecodeLongContextKernel(GQADecodeKernel):
@@ -122,4 +89,4 @@ class GQADecodeLongContextKernel(GQADecodeKernel):
     @classmethod
     def built(cls, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
         """Compile with clusters where the device has them, so that fewer parts are left."""
-        return SplitDecode.with_clusters_of(long_context_cluster(facts.arch or 0), form, facts)
+        return SplitDecode.built(form, facts, long_context_cluster(facts.arch or 0))

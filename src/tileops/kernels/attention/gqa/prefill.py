@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import torch
-
-from tileops.device import current_facts
+from tileops.device import DeviceFacts
 from tileops.kernels.attention.gqa.call_spec import AttentionCall
 from tileops.kernels.attention.gqa.dense import DenseGQAKernel
 from tileops.kernels.attention.gqa.form import GQAForm
+from tileops.kernels.attention.gqa.single_launch import SingleLaunch
 from tileops.kernels.attention.gqa.tiling import prefill_tiling
-from tileops.kernels.kernel import Entry
 
 __all__ = ["GQADensePrefillKernel"]
 
@@ -29,34 +27,12 @@ class GQADensePrefillKernel(DenseGQAKernel):
         return super().refusal(call)
 
     @classmethod
-    def entry_for(cls, call: AttentionCall) -> Entry:
-        """Identify the build by everything but batch and lengths."""
-        form = GQAForm.of(call)
-        return form, lambda: cls(form)
-
-    def __init__(self, form: GQAForm) -> None:
-        """Compile the program for calls of one form on the current device."""
-        super().__init__()
+    def built(cls, form: GQAForm, facts: DeviceFacts) -> SingleLaunch:
+        """Compile the program that the architecture runs best."""
         from tileops.kernels.attention.gqa.programs import prefill, prefill_cp_async
 
-        facts = current_facts()
         assert facts.arch is not None
         assert facts.smem_budget is not None
         tiling = prefill_tiling(form.dim, facts.arch, facts.smem_budget)
         programs = prefill if facts.arch >= 90 else prefill_cp_async
-        self._launch = programs.build(form, tiling, facts)
-        self._out_dtype: torch.dtype = getattr(torch, form.out_dtype)
-
-    def forward(
-        self,
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        q_scale: torch.Tensor | None = None,
-        k_scale: torch.Tensor | None = None,
-        v_scale: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """Attend with every query of every sequence."""
-        o = torch.empty_like(q, dtype=self._out_dtype)
-        self._launch(q, k, v, o)
-        return o
+        return SingleLaunch(programs.build(form, tiling, facts), form)

@@ -9,12 +9,14 @@ import torch
 
 from tileops.device import DeviceFacts, allocated_apart, current_device
 from tileops.kernels.attention.gqa.form import GQAForm
+from tileops.kernels.attention.gqa.plain import on_plain
 from tileops.kernels.attention.gqa.tickets import Tickets
 from tileops.kernels.attention.gqa.tiling import (
     DecodeTiling,
     clusters_for,
     decode_tiling,
     head_tiles,
+    record_floats,
 )
 
 __all__ = ["SplitDecode"]
@@ -27,69 +29,98 @@ class SplitDecode:
     """One query a sequence, with the keys split over as many clusters as a length is worth."""
 
     def __init__(
-        self, form: GQAForm, tiling: DecodeTiling, facts: DeviceFacts, whole: bool = False
+        self,
+        launch: Callable[..., None],
+        form: GQAForm,
+        tiling: DecodeTiling,
+        sm_count: int,
+        device: torch.device,
+        *,
+        whole: bool = False,
+        tickets: Callable[[torch.device], torch.Tensor] = TICKETS.here,
     ) -> None:
-        """Compile for calls of one form on the current device.
+        """Keep what launches calls of one form.
+
+        Args:
+            launch: Runs the program; see `tileops.kernels.attention.gqa.programs.decode.build`.
+            form: What the program is built for.
+            tiling: How a block works.
+            sm_count: Multiprocessors of the device.
+            device: Where the program runs.
+            whole: Whether each head's keys go to one cluster, however many they are.
+            tickets: Returns the counters that a launch on the current stream of a device uses.
+        """
+        self._launch, self._form, self._tiling = launch, form, tiling
+        self._sm_count, self._whole, self._tickets = sm_count, whole, tickets
+        self._floats = record_floats(form.group, form.dim, tiling.cluster)
+        self._out_dtype: torch.dtype = getattr(torch, form.out_dtype)
+        # What a launch without parts to merge is passed, and does not touch.
+        self._no_parts, self._no_tickets = allocated_apart(
+            lambda: (
+                torch.zeros((1, self._floats), device=device),
+                torch.zeros(1, dtype=torch.int32, device=device),
+            )
+        )
+
+    @classmethod
+    def built(
+        cls, form: GQAForm, facts: DeviceFacts, cluster: int = 1, whole: bool = False
+    ) -> SplitDecode:
+        """Compile for calls of one form on the current device, whose facts these are.
 
         Args:
             form: What the program is built for.
-            tiling: How a block works.
             facts: Of the current device.
-            whole: Whether each head's keys go to one cluster, however many they are.
+            cluster: Blocks of a cluster.
+            whole: As for the constructor.
         """
-        from tileops.kernels.attention.gqa.programs.decode import build, record_floats
+        from tileops.kernels.attention.gqa.programs.decode import build
 
-        self.form, self.tiling = form, tiling
-        self._launch = build(form, tiling, facts)
-        self._floats = record_floats(form, tiling)
-        self._sm_count = facts.sm_count or 1
-        self._whole = whole
         device = current_device()
-        # What a launch without parts to merge is passed, and does not touch.
-        self._no_parts = allocated_apart(lambda: torch.zeros((1, self._floats), device=device))
-        self._no_tickets = allocated_apart(lambda: torch.zeros(1, dtype=torch.int32, device=device))
-        self._out_dtype: torch.dtype = getattr(torch, form.out_dtype)
-
-    @classmethod
-    def with_clusters_of(
-        cls, blocks: int, form: GQAForm, facts: DeviceFacts, whole: bool = False
-    ) -> SplitDecode:
-        """Compile for clusters of so many blocks; see the constructor for the rest."""
         assert facts.arch is not None
+        assert facts.sm_count is not None
         assert facts.smem_budget is not None
-        tiling = decode_tiling(form.dim, form.itemsize, facts.arch, facts.smem_budget, blocks)
-        return cls(form, tiling, facts, whole)
+        assert device is not None
+        tiling = decode_tiling(form.dim, form.itemsize, facts.arch, facts.smem_budget, cluster)
+        launch = build(form, tiling, facts)
+        return cls(launch, form, tiling, facts.sm_count, device, whole=whole)
 
-    def bind(self, q: torch.Tensor, k: torch.Tensor, scaled: bool) -> Callable[..., torch.Tensor]:
-        """Return what runs calls on tensors shaped like these.
+    def bind(
+        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *scales: torch.Tensor | None
+    ) -> Callable[..., torch.Tensor]:
+        """Return what runs calls on tensors with the shapes and strides of these.
 
         Args:
             q: The queries.
             k: The keys.
-            scaled: Whether the scales are passed on.
+            v: The values.
+            scales: The three scales, None for 16-bit inputs.
         """
-        pairs = q.shape[0] * self.form.heads_kv * head_tiles(self.form.group)
+        pairs = q.shape[0] * self._form.heads_kv * head_tiles(self._form.group)
         clusters = self.clusters(pairs, k.shape[1])
-        launch, dtype = self._launch, self._out_dtype
+        passed = 2 + sum(one is not None for one in scales)
+        launch, dtype, tickets = self._launch, self._out_dtype, self._tickets
         no_parts, no_tickets = self._no_parts, self._no_tickets
-        empty_like, empty, here = torch.empty_like, torch.empty, TICKETS.here
+        empty_like, empty = torch.empty_like, torch.empty
         size = (pairs * clusters, self._floats)
 
-        def run(q: torch.Tensor, *others: Any) -> torch.Tensor:
+        def run_whole(q: torch.Tensor, *others: Any) -> torch.Tensor:
             o = empty_like(q, dtype=dtype)
-            given = others if scaled else others[:2]
-            if clusters == 1:
-                launch(q, *given, o, no_parts, no_tickets, 1)
-            else:
-                parts = empty(size, dtype=torch.float32, device=q.device)
-                launch(q, *given, o, parts, here(q.device), clusters)
+            launch(q, *others[:passed], o, no_parts, no_tickets, 1)
             return o
 
-        return run
+        def run_split(q: torch.Tensor, *others: Any) -> torch.Tensor:
+            device = q.device
+            o = empty_like(q, dtype=dtype)
+            parts = empty(size, dtype=torch.float32, device=device)
+            launch(q, *others[:passed], o, parts, tickets(device), clusters)
+            return o
+
+        return on_plain(run_whole if clusters == 1 else run_split, q, k, v, *scales)
 
     def clusters(self, pairs: int, seqlen_kv: int) -> int:
         """Return over how many clusters the keys of each of *pairs* heads are split."""
         if self._whole:
             return 1
-        head_bytes = 2 * self.form.dim * self.form.itemsize
-        return clusters_for(pairs, seqlen_kv, head_bytes, self.tiling, self._sm_count)
+        head_bytes = 2 * self._form.dim * self._form.itemsize
+        return clusters_for(pairs, seqlen_kv, head_bytes, self._tiling, self._sm_count)

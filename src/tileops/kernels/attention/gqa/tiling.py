@@ -20,6 +20,7 @@ __all__ = [
     "head_tiles",
     "long_context_cluster",
     "prefill_tiling",
+    "record_floats",
     "row_stride",
 ]
 
@@ -186,6 +187,12 @@ def head_tiles(group: int) -> int:
     return math.ceil(group / ROWS)
 
 
+def record_floats(group: int, dim: int, cluster: int) -> int:
+    """Return the floats of a cluster's part: its outputs, then four a row and block for sums."""
+    rows = min(group, ROWS)
+    return rows * dim + 4 * rows * cluster
+
+
 def bs1_cluster(pairs: int, sm_count: int) -> int:
     """Return the blocks of a cluster where each of *pairs* tiles of heads has one cluster."""
     return next((blocks for blocks in (16, 8, 4, 2) if pairs * blocks <= sm_count), 1)
@@ -199,6 +206,9 @@ def long_context_cluster(arch: int) -> int:
 def prefill_tiling(dim: int, arch: int, smem_budget: int) -> PrefillTiling:
     """Return the tiling for heads of *dim* elements on a device."""
     if arch >= 90:
+        # Wider outputs than 192 elements leave two warpgroups too few registers.
+        if dim > 192:
+            return PrefillTiling(64, 64, 2, 128)
         return PrefillTiling(128, 128 if dim <= 128 else 64, 2, 256)
     queries = 128 if dim <= 128 and smem_budget >= 160 << 10 else 64
     return PrefillTiling(queries, 64 if dim <= 128 else 32, 2, 128)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tileops.kernels.compile import bare_function
 
-__all__ = ["NO_TMA", "build_all"]
+__all__ = ["NO_TMA", "OWN_SYNC", "build_all"]
 
 # Compiles copies as cp.async and products as mma.sync on every architecture. TMA takes no rows of
 # an odd size, and wgmma does not see what threads store to shared memory without a fence.
@@ -18,6 +18,9 @@ NO_TMA = MappingProxyType(
         "tl.disable_wgmma": True,
     }
 )
+
+# For a program whose warps have roles: TileLang would make all of them wait for each other.
+OWN_SYNC = MappingProxyType({"tl.disable_thread_storage_sync": True})
 
 
 def build_all(

@@ -36,9 +36,7 @@ def build(
     """
     name = str(dtype).removeprefix("torch.")
     units = (VECTOR, 1) if trans_a else (1,)
-    programs = [
-        program(one, unit, n, k, name, trans_a, trans_b) for one in tiles for unit in units
-    ]
+    programs = [program(one, unit, n, k, name, trans_a, trans_b) for one in tiles for unit in units]
     built = iter(build_all(programs, facts.arch, NO_TMA))
     by_unit = {(one, unit): next(built) for one in tiles for unit in units}
     return {

@@ -62,7 +62,7 @@ def program(tile, splits, n, k, dtype, trans_a, trans_b):
 
     m = T.dynamic("m")
     height, width = tile.columns, tile.rows
-    steps = -(-(-(-k // tile.k)) // splits)
+    steps = -(-k // (tile.k * splits))
     # A vector of four sums is what a thread adds up and rounds at a time.
     vectors = height // 4
     cluster = {"cluster_dims": (splits, 1, 1)} if splits > 1 else {}
@@ -111,11 +111,7 @@ def program(tile, splits, n, k, dtype, trans_a, trans_b):
                 place = (turn * splits + split) * tile.threads + thread
                 row = place // vectors
                 column = place % vectors * 4
-                if (
-                    place < width * vectors
-                    and bx * width + row < m
-                    and by * height + column < n
-                ):
+                if place < width * vectors and bx * width + row < m and by * height + column < n:
                     for i in T.unroll(4):
                         total[i] = 0.0
                     if splits > 1:

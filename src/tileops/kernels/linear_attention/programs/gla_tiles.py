@@ -88,7 +88,8 @@ def chunk_tiles(dim_k: int, dim_v: int, arch: int) -> ChunkTiles:
     """
     if arch >= 90:
         chunk = 64 if dim_k <= 128 else 32
-        width = 128 if dim_v > 64 else 64
+        # A chunk of 32-wide keys has a run of two columns for each of 128 threads, not of 256.
+        width = 128 if dim_v > 64 and dim_k > 32 else 64
     else:
         chunk = 64 if dim_k <= 32 else 32
         width = 64

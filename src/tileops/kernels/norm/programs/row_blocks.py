@@ -10,51 +10,9 @@ function returns an expression or a loop, and ``s`` names what `place` made for 
 
 from types import SimpleNamespace
 
-__all__ = ["row_blocks"]
+from tileops.kernels.norm.programs.copies import COPIES
 
-# TileLang has no cp.async from an address, and no store into another block that takes registers.
-_SOURCE = r"""
-namespace tileops {
-template <int Bytes> __device__ __forceinline__ void copy_async(const void* to, const void* from) {
-  unsigned slot = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  if constexpr (Bytes == 16)
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" :: "r"(slot), "l"(from)
-                 : "memory");
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(slot), "l"(from), "n"(Bytes)
-                 : "memory");
-}
-__device__ __forceinline__ void prefetch(const void* from) {
-  asm volatile("prefetch.global.L2 [%0];" :: "l"(from));
-}
-__device__ __forceinline__ void commit_copies() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-// The instruction takes the count as an immediate: one case is left after unrolling.
-__device__ __forceinline__ void await_copies(int pending) {
-  switch (pending) {
-    case 8: asm volatile("cp.async.wait_group 8;" ::: "memory"); break;
-    case 7: asm volatile("cp.async.wait_group 7;" ::: "memory"); break;
-    case 6: asm volatile("cp.async.wait_group 6;" ::: "memory"); break;
-    case 5: asm volatile("cp.async.wait_group 5;" ::: "memory"); break;
-    case 4: asm volatile("cp.async.wait_group 4;" ::: "memory"); break;
-    case 3: asm volatile("cp.async.wait_group 3;" ::: "memory"); break;
-    case 2: asm volatile("cp.async.wait_group 2;" ::: "memory"); break;
-    case 1: asm volatile("cp.async.wait_group 1;" ::: "memory"); break;
-    default: asm volatile("cp.async.wait_group 0;" ::: "memory");
-  }
-}
-#if __CUDA_ARCH__ >= 900
-__device__ __forceinline__ void store_in_block(const void* slot, int block, float a, float b,
-                                               float c) {
-  unsigned mine = static_cast<unsigned>(__cvta_generic_to_shared(slot)), theirs;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(mine), "r"(block));
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};"
-               :: "r"(theirs), "f"(a), "f"(b), "f"(c), "f"(0.f) : "memory");
-}
-#endif
-}
-"""
+__all__ = ["row_blocks"]
 
 # Vectors of rows and factors that fit a thread's registers beside its arithmetic, at 16 bytes each.
 _HELD = 12
@@ -153,7 +111,7 @@ def row_blocks(T, n, dtype, layout, tensors):
     def begin():
         T.annotate_min_blocks_per_sm(layout.resident)
         if copies or blocks > 1:
-            T.import_source(_SOURCE)
+            T.import_source(COPIES)
         # TileLang launches clusters before their predecessor has ended, asked or not.
         if layout.overlap or blocks > 1:
             T.pdl_sync()

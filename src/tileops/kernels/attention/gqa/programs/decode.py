@@ -1,16 +1,15 @@
 """The TileLang program that decodes: keys split over blocks or clusters, merged in one launch."""
 
-import math
 from collections.abc import Callable
 
 from tileops.device import DeviceFacts
 from tileops.kernels.attention.gqa.form import GQAForm
-from tileops.kernels.attention.gqa.programs.merge import merge, record_floats
+from tileops.kernels.attention.gqa.programs.merge import merge
 from tileops.kernels.attention.gqa.programs.warp_tiles import LOG2E, warp_tiles
-from tileops.kernels.attention.gqa.tiling import ROWS, DecodeTiling
+from tileops.kernels.attention.gqa.tiling import ROWS, DecodeTiling, head_tiles, record_floats
 from tileops.kernels.compile import OWN_BARRIERS, bare_function
 
-__all__ = ["build", "program", "record_floats"]
+__all__ = ["build", "program"]
 
 
 def build(form: GQAForm, tiling: DecodeTiling, facts: DeviceFacts) -> Callable[..., None]:
@@ -34,9 +33,9 @@ def program(form, tiling):
     W = warp_tiles(T, form, tiling)
     M = merge(T, form, tiling, W)
     H, HK, D, G, C = form.heads, form.heads_kv, form.dim, form.group, tiling.cluster
-    tiles = math.ceil(G / ROWS)
+    tiles = head_tiles(G)
     dtype, out_dtype, f32 = form.dtype, form.out_dtype, "float32"
-    floats, scaled = record_floats(form, tiling), form.itemsize == 1
+    floats, scaled = record_floats(G, D, C), form.itemsize == 1
     units = form.scale / form.softcap * LOG2E if form.softcap else form.scale * LOG2E
     batch, length = T.dynamic("batch"), T.dynamic("length")
     records, slots = T.dynamic("records"), T.dynamic("slots")

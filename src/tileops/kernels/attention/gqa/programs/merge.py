@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 from tileops.kernels.attention.gqa.tiling import ROWS
 
-__all__ = ["merge", "record_floats"]
+__all__ = ["merge"]
 
 # TileLang has no store into another block's shared memory that takes registers.
 _SOURCE = r"""
@@ -30,12 +30,6 @@ __device__ __forceinline__ void send(const void* slot, int block, float a, float
 
 # Parts that a thread reads before it adds the first of them up.
 _TOGETHER = 8
-
-
-def record_floats(form, tiling):
-    """Return the floats of a cluster's part: outputs, then four a row and block for the sums."""
-    rows = min(form.group, ROWS)
-    return rows * form.dim + 4 * rows * tiling.cluster
 
 
 def merge(T, form, tiling, W):

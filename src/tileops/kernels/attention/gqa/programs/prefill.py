@@ -41,7 +41,9 @@ def program(form, tiling):
         v: T.Tensor((batch, keys, HK, D), dtype),
         o: T.Tensor((batch, queries, H, D), form.out_dtype),
     ):
-        with T.Kernel(T.ceildiv(queries, M), H, batch, threads=tiling.threads) as (x, h, b):
+        with T.Kernel(B.blocks(queries, batch), threads=tiling.threads) as x:
+            h = B.variable(B.head_of(x, queries) % H)
+            b = B.variable(B.head_of(x, queries) // H)
             s = B.place(x, queries, keys)
             q_tile = T.alloc_shared((M, W), dtype)
             k_tile = T.alloc_shared((N, W), dtype)
@@ -49,7 +51,7 @@ def program(form, tiling):
             o_tile = T.alloc_shared((M, W), form.out_dtype)
             T.copy(q[b, s.first : s.first + M, h, 0:W], q_tile)
             B.begin(s)
-            tiles = T.alloc_var("int32", init=B.tiles(s))
+            tiles = B.variable(B.tiles(s))
             for t in T.Pipelined(tiles, num_stages=tiling.stages):
                 T.copy(k[b, t * N : t * N + N, h // G, 0:W], k_tile)
                 T.clear(s.scores)

@@ -82,7 +82,7 @@ def program(form, tiling):
         if scaled:
             T.copy(k_raw, k_tile)
             T.sync_threads()
-        tiles = T.alloc_var("int32", init=B.tiles(s))
+        tiles = B.variable(B.tiles(s))
         for t in T.serial(tiles):
             bring(v, b, t * N, h // G, N, v_raw)
             T.clear(s.scores)
@@ -105,7 +105,9 @@ def program(form, tiling):
             q: query_tensor(), k: key_tensor(), v: key_tensor(), q_scale: scale(),
             k_scale: scale(), v_scale: scale(), o: output(),
         ):  # fmt: skip
-            with T.Kernel(T.ceildiv(queries, M), H, batch, threads=tiling.threads) as (x, h, b):
+            with T.Kernel(B.blocks(queries, batch), threads=tiling.threads) as x:
+                h = B.variable(B.head_of(x, queries) % H)
+                b = B.variable(B.head_of(x, queries) // H)
                 factor = T.alloc_var("float32", init=q_scale[b, h // G] * k_scale[b, h // G])
                 attend(q, k, v, o, x, h, b, factor, v_scale[b, h // G])
 
@@ -113,7 +115,9 @@ def program(form, tiling):
 
         @T.prim_func
         def main(q: query_tensor(), k: key_tensor(), v: key_tensor(), o: output()):
-            with T.Kernel(T.ceildiv(queries, M), H, batch, threads=tiling.threads) as (x, h, b):
+            with T.Kernel(B.blocks(queries, batch), threads=tiling.threads) as x:
+                h = B.variable(B.head_of(x, queries) % H)
+                b = B.variable(B.head_of(x, queries) // H)
                 attend(q, k, v, o, x, h, b, 1.0, 1.0)
 
     return main

@@ -31,11 +31,24 @@ def query_tiles(T, form, tiling, compute):
     units = form.scale / form.softcap * LOG2E if capped else form.scale * LOG2E
     lowest = -T.infinity(f32)
 
-    def place(block, queries, keys):
-        """Set up the variables of a block, whose queries the grid counts from the last."""
+    def blocks(queries, batch):
+        """The grid: every tile of queries of every head of every sequence."""
+        return T.ceildiv(queries, M) * form.heads * batch
+
+    def variable(value):
+        # An expression would be written out, divisions and all, wherever it is read.
+        return T.alloc_var("int32", init=value)
+
+    def head_of(x, queries):
+        """The block's head among those of all sequences."""
+        return T.truncdiv(x, T.ceildiv(queries, M))
+
+    def place(x, queries, keys):
+        """Set up the variables of a block, which counts the tiles of queries from the last."""
         s = SimpleNamespace(queries=queries, keys=keys, ahead=keys - queries)
         # Later queries see more keys: the longest blocks go first.
-        s.first = (T.ceildiv(queries, M) - 1 - block) * M
+        tiles = T.ceildiv(queries, M)
+        s.first = variable((tiles - 1 - T.truncmod(x, tiles)) * M)[0]
         s.scores = T.alloc_fragment((M, N), f32)
         s.weights = T.alloc_fragment((M, N), compute)
         s.out = T.alloc_fragment((M, W), f32)
@@ -60,9 +73,14 @@ def query_tiles(T, form, tiling, compute):
         T.clear(s.total)
         T.fill(s.peak, lowest)
 
+    # A positive constant scale leaves the order of products as it is, so it can wait until one
+    # instruction multiplies and subtracts.
+    late = not capped and form.itemsize == 2 and form.scale > 0.0
+    log2 = units if late else 1.0
+
     @T.macro
     def weigh(s, t, factor):
-        """Turn the scores of tile *t* into weights, and rescale what was summed.
+        """Turn the products of tile *t* into weights, and rescale what was summed.
 
         *factor* is what products are multiplied by besides the form's own units.
         """
@@ -72,7 +90,7 @@ def query_tiles(T, form, tiling, compute):
                 s.scores[i, j] = cap - 2.0 * cap / (
                     T.exp2(s.scores[i, j] * (2.0 * units * factor)) + 1.0
                 )
-        else:
+        elif not late:
             for i, j in T.Parallel(M, N):
                 s.scores[i, j] *= units * factor
         if t * N + N > seen_by(s, s.first):
@@ -83,10 +101,10 @@ def query_tiles(T, form, tiling, compute):
         T.reduce_max(s.scores, s.peak, dim=1, clear=False)
         for i in T.Parallel(M):
             # A row may have seen minus infinity only, which must not be subtracted from itself.
-            s.added[i] = T.if_then_else(s.peak[i] == lowest, 0.0, s.peak[i])
-            s.shrink[i] = T.exp2(s.before[i] - s.added[i])
+            s.added[i] = T.if_then_else(s.peak[i] == lowest, 0.0, s.peak[i] * log2)
+            s.shrink[i] = T.exp2(s.before[i] * log2 - s.added[i])
         for i, j in T.Parallel(M, N):
-            s.scores[i, j] = T.exp2(s.scores[i, j] - s.added[i])
+            s.scores[i, j] = T.exp2(s.scores[i, j] * log2 - s.added[i])
         T.copy(s.scores, s.weights)
         T.reduce_sum(s.scores, s.added, dim=1)
         for i in T.Parallel(M):

@@ -1,0 +1,250 @@
+"""What the programs over channels share: where a thread's data lies, bringing it in, writing it.
+
+A block owns a group of channels, or a part of one, and cuts it into items: accesses of a channel,
+plane after plane, or samples of channels that are walked side by side. A thread's items lie one
+step apart and it reads back only what it brought in itself, without a barrier.
+
+The functions here build the program while TileLang traces it: a macro becomes code, a plain
+function returns an expression or a loop, and ``s`` names what `place` made for the thread.
+"""
+
+from types import SimpleNamespace
+
+from tileops.kernels.norm.programs.copies import COPIES
+
+__all__ = ["channel_blocks"]
+
+# Items of a thread whose copies are awaited one by one: `await_copies` counts to eight.
+_AWAITED_SINGLY = 8
+
+# Items of a thread up to which code for each is worth its size.
+_UNROLLED = 8
+
+
+def channel_blocks(T, spatial, dtype, layout, streams=1):
+    """Return the building blocks of a program over channels of planes of *spatial* elements.
+
+    Args:
+        T: ``tilelang.language``.
+        spatial: Elements of a plane.
+        dtype: TileLang's name of the data's dtype.
+        layout: The `ChannelLayout`.
+        streams: Tensors that are read.
+    """
+    f32 = "float32"
+    V, group, lanes, rows = layout.vector, layout.group, layout.lanes, layout.rows
+    threads, per, step, blocks = layout.threads, layout.per, layout.step, layout.cluster
+    access = V * (4 if dtype == f32 else 2)
+    warps = threads // 32
+    staged = per > 0
+    copies = staged and access >= 4  # cp.async moves 4, 8 or 16 bytes.
+    singly = copies and per <= _AWAITED_SINGLY
+    flight = layout.in_flight
+    # An access that may straddle channels has one of its own for every element.
+    apart = lanes > 0 and spatial % V > 0
+    A = V if apart else 1
+    plane = spatial // V
+    unit = 1 if apart else V
+    width = group * spatial // V if lanes else 1
+    idle = lanes > 0 and rows * lanes < threads
+    cluster = {"cluster_dims": blocks} if blocks > 1 else {}
+
+    def grid(channels, parts=1):
+        return T.cast(T.ceildiv(channels, group) * (blocks * parts), "int32")
+
+    @T.macro
+    def deal(where, block, parts):
+        """Find a block's group and part; in variables, or every index would divide anew."""
+        where[0] = block // parts
+        where[1] = block % parts
+
+    def each():
+        """Walk the thread's staged items; ask `holds` of each."""
+        return T.unroll(per) if per <= _UNROLLED else T.unroll(per, unroll_factor=4)
+
+    def place(turn, samples, channels, inputs, outputs, part=None):
+        """Find the thread's channels and items, and set its variables up.
+
+        *turn* numbers the groups, or their blocks where a cluster shares each. *inputs* and
+        *outputs* are addresses of tensors (*samples*, *channels*, *spatial*). *part* is a number
+        and how many parts of a group there are, where blocks share it without a cluster.
+        """
+        s = SimpleNamespace(samples=samples, channels=channels)
+        s.thread = T.get_thread_binding()
+        s.warp = s.thread // 32
+        s.turn, s.part, shares = turn, 0, 1
+        if part is not None:
+            s.part, shares = part
+        elif blocks > 1:
+            s.turn, s.part, shares = turn // blocks, T.block_rank_in_cluster(), blocks
+        s.pitch = T.cast(channels, "int64") * spatial // V
+        s.first_channel = s.turn * group
+        s.items = samples if lanes else samples * plane
+        s.chunk = s.items
+        if part is not None or blocks > 1:
+            share = T.ceildiv(s.items, shares)
+            s.chunk = share if lanes else T.ceildiv(share, 8) * 8
+        s.first = s.part * s.chunk
+        s.limit = T.min(s.chunk, s.items - s.first)
+        s.own = s.thread // lanes if lanes else s.thread
+        s.column = s.thread % lanes if lanes else 0
+        total = T.cast(samples, "int64") * s.pitch
+        s.inputs = [T.make_tensor_from_addr(one, (total, V), dtype) for one in inputs]
+        s.outputs = [T.make_tensor_from_addr(one, (total, V), dtype) for one in outputs]
+        slots = per * (rows * lanes if lanes else threads) if staged else 1
+        s.stage = T.alloc_shared((streams, slots, V), dtype)
+        s.packed = T.alloc_local((streams, 1 if staged else flight, V), dtype)
+        s.item = T.alloc_local((1,), "int32")
+        s.access = T.alloc_local((1,), "int64")
+        s.result = T.alloc_local((V,), dtype)
+        s.x = T.alloc_local((V,), f32)
+        s.other = T.alloc_local((V,), f32)
+        return s
+
+    @T.macro
+    def begin():
+        T.annotate_min_blocks_per_sm(layout.resident)
+        if copies or blocks > 1:
+            T.import_source(COPIES)
+        # TileLang launches clusters before their predecessor has ended, asked or not.
+        if layout.overlap or blocks > 1:
+            T.pdl_sync()
+
+    @T.macro
+    def release():
+        """Let the next kernel in: this one has its data on the chip."""
+        if layout.overlap:
+            T.pdl_trigger()
+
+    def there(s):
+        """Whether the thread has columns at all: some threads do not, nor does a last group."""
+        inside = T.cast(s.turn, "int64") * width + s.column < s.pitch
+        if not lanes:
+            return True
+        return T.And(s.own < rows, inside) if idle else inside
+
+    def holds(s, k):
+        """Whether the thread's item *k* exists."""
+        mine = k * step + s.own < s.limit
+        return T.And(mine, there(s)) if lanes else mine
+
+    def count(s):
+        """How many items the thread has."""
+        some = T.max(0, T.ceildiv(s.limit - s.own, step))
+        return T.if_then_else(there(s), some, 0) if lanes else some
+
+    def trips(s):
+        """How often the block reads a flight of items, where nothing is staged."""
+        return T.ceildiv(T.max(s.limit, 0), step * flight)
+
+    @T.macro
+    def locate(s, k, clamped):
+        """Find the access that is the thread's item *k*; *clamped* to one that exists."""
+        # Kept in a variable of 32 bits: as a part of the index the division would be of 64.
+        s.item[0] = s.first + k * step + s.own
+        if clamped:
+            s.item[0] = T.min(s.item[0], s.items - 1)
+        if lanes:
+            s.access[0] = T.cast(s.turn, "int64") * width + s.column
+            if clamped:
+                s.access[0] = T.min(s.access[0], s.pitch - 1)
+            s.access[0] += T.cast(s.item[0], "int64") * s.pitch
+        else:
+            s.access[0] = T.cast(s.first_channel * plane + s.item[0] % plane, "int64")
+            s.access[0] += T.cast(s.item[0] // plane, "int64") * s.pitch
+
+    def slot(s, k):
+        """Where the block stages the thread's item *k*."""
+        return (k * rows + s.own) * lanes + s.column if lanes else k * threads + s.own
+
+    @T.macro
+    def bring(s, stream, k):
+        if copies:
+            T.call_extern(
+                "handle",
+                f"tileops::copy_async<{access}>",
+                T.address_of(s.stage[stream, slot(s, k), 0]),
+                T.address_of(s.inputs[stream][s.access[0], 0]),
+            )
+        else:
+            for i in T.vectorized(V):
+                s.stage[stream, slot(s, k), i] = s.inputs[stream][s.access[0], i]
+
+    @T.macro
+    def meet():
+        """Wait until every block of the cluster runs: only then may its memory be written."""
+        if blocks > 1:
+            T.cluster_sync()
+
+    @T.macro
+    def fetch(s):
+        """Start every read of what is staged, item by item."""
+        if staged:
+            for k in each():
+                if holds(s, k):
+                    locate(s, k, False)
+                    for stream in tuple(range(streams)):
+                        bring(s, stream, k)
+                if singly:
+                    T.call_extern("handle", "tileops::commit_copies")
+            if copies and not singly:
+                T.call_extern("handle", "tileops::commit_copies")
+
+    @T.macro
+    def arrive(pending):
+        """Wait until all but the last *pending* of the thread's copies are there."""
+        if copies:
+            T.call_extern("handle", "tileops::await_copies", pending)
+
+    @T.macro
+    def look(s, k, u):
+        """Read the thread's item *k* of every stream, packed, into place *u* of a flight."""
+        if not staged:
+            locate(s, k, True)
+        for stream in tuple(range(streams)):
+            for i in T.vectorized(V):
+                s.packed[stream, u, i] = (
+                    s.stage[stream, slot(s, k), i] if staged else s.inputs[stream][s.access[0], i]
+                )
+
+    @T.macro
+    def unpack(s, stream, u, into):
+        for i in T.vectorized(V):
+            into[i] = T.cast(s.packed[stream, u, i], f32)
+
+    @T.macro
+    def sweep(s, visit, first):
+        """Call ``visit(s, k, u)`` for every item; where *first*, the data may be on its way."""
+        if staged:
+            if first and not singly:
+                arrive(0)
+            for k in each():
+                if first and singly:
+                    arrive(per - 1 - k)
+                if holds(s, k):
+                    look(s, k, 0)
+                    visit(s, k, 0)
+        else:
+            for trip in T.serial(trips(s)):
+                for u in T.unroll(flight):
+                    look(s, trip * flight + u, u)
+                for u in T.unroll(flight):
+                    if holds(s, trip * flight + u):
+                        visit(s, trip * flight + u, u)
+
+    @T.macro
+    def write(s, result, k, value):
+        """Round an item to the data's dtype and store it."""
+        for i in T.vectorized(V):
+            s.result[i] = T.cast(value[i], dtype)
+        locate(s, k, False)
+        for i in T.vectorized(V):
+            s.outputs[result][s.access[0], i] = s.result[i]
+
+    def channel_of(s, i):
+        """The channel of element *i* of the thread's accesses, counted within the group."""
+        if not lanes:
+            return 0
+        return (s.column * V + i) // spatial
+
+    return SimpleNamespace(**locals())

@@ -1,0 +1,330 @@
+"""How blocks walk the channels of a tensor (n, c, *spatial): values picked without TileLang.
+
+A block owns a group of neighbouring channels, or a part of one, and walks it in one of two ways.
+
+*By planes*: one channel, plane after plane, an access every lane. Every access lies in one plane.
+*By columns*: several channels side by side, whose planes together are whole 16-byte accesses, or
+long enough for whole sectors. A thread stays at the same access of every sample, so it meets the
+same channels in each, however an access straddles them.
+
+The constants were chosen by arithmetic and by what was measured for the row norms; all that is
+worth tuning stands here.
+"""
+
+import math
+from dataclasses import dataclass
+
+from tileops.device import DeviceFacts
+
+__all__ = [
+    "ACCESS",
+    "BESIDE",
+    "LARGEST_CLUSTER",
+    "LEAST_SPLIT",
+    "LONGEST_COLUMN",
+    "MOST_SPLIT_CHANNELS",
+    "PARTS",
+    "SHORTEST_PLANE",
+    "SLICE",
+    "ChannelLayout",
+    "Planes",
+    "chunk",
+    "in_cluster",
+    "on_chip",
+    "parts",
+    "passing",
+    "side_by_side",
+]
+
+SHORTEST_PLANE = 128
+"""Bytes of a plane below which an access of every lane would leave parts of sectors unused."""
+
+LONGEST_COLUMN = 320
+"""Elements of a plane that is walked by columns at most: a row of eight fits a block's threads."""
+
+ACCESS = 16
+"""Bytes of the widest access."""
+
+BESIDE = 24 << 10
+"""Bytes of a block's shared memory that statistics and the last turn take beside the data."""
+
+# At this size the row norms reached 0.85 of a copy, at half of it 0.84 and at twice 0.67.
+SLICE = 64 << 10
+"""Bytes that a block of a cluster stages of a channel, unless sixteen blocks are too few."""
+
+LARGEST_CLUSTER = 16
+"""Blocks of a cluster at most."""
+_FIRST_CLUSTER_ARCH = 90
+
+LEAST_SPLIT = 16384
+"""Elements of a channel from which on parts of it are worth a second launch."""
+
+MOST_SPLIT_CHANNELS = 512
+"""Channels up to which a block each would leave multiprocessors without work."""
+
+PARTS = 128
+"""Parts of a channel at most: what the lanes of a warp merge in four turns."""
+
+# What they take where planes are walked: a triple for every warp and every block of a cluster.
+_PLANE_BESIDE = 4 << 10
+
+# Threads of a block by the accesses it stages, as for row norms.
+_FEW, _SEVERAL = 700, 1100
+
+# Threads that walk columns side by side: each keeps the statistics of up to eight channels.
+_COLUMN_THREADS = 256
+
+# Threads of a multiprocessor whose registers hold a program without spilling: 64 registers each;
+# 80, and 128 of two streams, where a thread keeps the statistics of every element of an access.
+_RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = 1024, {1: 768, 2: 512}
+
+# Staged bytes of a block up to which the next kernel may start before this one ends.
+_STAGED_EARLY = 48 << 10
+
+# Accesses of a thread in flight where nothing is staged, and accesses of one part of a channel.
+_IN_FLIGHT = 4
+_PARTACCESSES = 2048
+
+# Blocks for every multiprocessor that parts of channels should make.
+_BLOCKS_EACH = 16
+
+_SM_SHARED = {80: 164 << 10, 86: 100 << 10, 89: 100 << 10, 90: 228 << 10}
+_SM_THREADS = {80: 2048, 86: 1536, 89: 1536, 90: 2048}
+_BLOCK_RESERVE = 1 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """The channels of a tensor, and the streams of data that a program reads of them.
+
+    Attributes:
+        samples: Samples, each with a plane of every channel.
+        channels: Channels.
+        spatial: Elements of a plane.
+        itemsize: Bytes of an element.
+        by_columns: Whether they are walked by columns.
+        streams: Tensors of this shape that are read for the result.
+    """
+
+    samples: int
+    channels: int
+    spatial: int
+    itemsize: int
+    by_columns: bool
+    streams: int = 1
+
+    @property
+    def vector(self) -> int:
+        """Elements of the widest access that divides a plane, or a sample walked by columns."""
+        whole = self.channels * self.spatial if self.by_columns else self.spatial
+        return math.gcd(whole, ACCESS // self.itemsize)
+
+    @property
+    def group(self) -> int:
+        """Channels that a block takes at least."""
+        return self.vector // math.gcd(self.vector, self.spatial) if self.by_columns else 1
+
+    @property
+    def items(self) -> int:
+        """What a group is cut into: accesses of a channel, or samples of columns."""
+        if self.by_columns:
+            return self.samples
+        return self.samples * self.spatial // self.vector
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelLayout:
+    """How blocks walk channels of one plane size; the number of samples varies.
+
+    Attributes:
+        vector: Elements of one access.
+        group: Channels of a block.
+        lanes: Accesses of a group in one sample walked by columns; 0 where planes are walked.
+        threads: Threads of one block.
+        rows: Samples that a block walks at a time by columns; 1 where planes are walked.
+        cluster: Blocks that share a group.
+        per: Items of a thread that its block stages at most; 0 where nothing is staged.
+        resident: Blocks that a multiprocessor should hold; it bounds the registers of a thread.
+        in_flight: Items of a thread that are read at a time where nothing is staged.
+        overlap: Whether the next kernel of the stream may start before this one ends.
+    """
+
+    vector: int
+    group: int
+    lanes: int
+    threads: int
+    rows: int
+    cluster: int
+    per: int
+    resident: int
+    in_flight: int
+    overlap: bool
+
+    @property
+    def step(self) -> int:
+        """Items that lie between two of a thread's."""
+        return self.rows if self.lanes else self.threads
+
+    @property
+    def capacity(self) -> int:
+        """Items that a block stages at most."""
+        return self.per * self.step
+
+    @property
+    def staged(self) -> int:
+        """Accesses that a block stages at most, of one stream."""
+        return self.per * (self.rows * self.lanes if self.lanes else self.threads)
+
+
+def side_by_side(spatial: int, itemsize: int) -> bool:
+    """Whether planes should be walked by columns: each alone wastes accesses."""
+    size = spatial * itemsize
+    return spatial <= LONGEST_COLUMN and (size % ACCESS > 0 or size < SHORTEST_PLANE)
+
+
+def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayout | None:
+    """Lay out channels that are read once and wait on the chip; None where they do not fit.
+
+    Args:
+        planes: The channels.
+        facts: Those of the device.
+        cluster: Blocks that share a group.
+    """
+    access = planes.vector * planes.itemsize * planes.streams
+    items = chunk(planes.items, cluster, planes.by_columns)
+    if not planes.by_columns:
+        room = ((facts.smem_budget or 0) - _PLANE_BESIDE) // access
+        threads = _plane_threads(items)
+        # Rounding the accesses to whole turns must not cost the room that they need.
+        while threads > 128 and -(-items // threads) * threads > room:
+            threads //= 2
+        per = _per(items, threads, room // threads)
+        if per is None:
+            return None
+        return _layout(planes, facts, planes.group, threads, 1, cluster, per)
+    room = ((facts.smem_budget or 0) - BESIDE) // access
+    group, lanes = _columns(planes, items, room, _sms(facts))
+    rows = max(1, min(_COLUMN_THREADS // lanes, items))
+    while rows > 1 and -(-items // rows) * rows * lanes > room:
+        rows -= 1
+    per = _per(items, rows, room // (rows * lanes))
+    if per is None:
+        return None
+    threads = _warps(rows * lanes) * 32
+    return _layout(planes, facts, group, threads, rows, cluster, per)
+
+
+def passing(planes: Planes, facts: DeviceFacts) -> ChannelLayout:
+    """Lay out channels, or parts of them, that are read for the statistics and again after."""
+    if not planes.by_columns:
+        threads = min(256, _warps(planes.items) * 32)
+        return _layout(planes, facts, planes.group, threads, 1, 1, 0)
+    group, lanes = _columns(planes, planes.items, planes.items * 64, _sms(facts))
+    rows = max(1, min(_COLUMN_THREADS // lanes, planes.items))
+    return _layout(planes, facts, group, _warps(rows * lanes) * 32, rows, 1, 0)
+
+
+def parts(planes: Planes, layout: ChannelLayout, facts: DeviceFacts, most: int) -> int:
+    """How many blocks share a group that none stages: enough to fill the device, at most *most*.
+
+    Args:
+        planes: The channels, with as many samples as the call has.
+        layout: From `passing`.
+        facts: Those of the device.
+        most: Parts that the workspace has room for.
+    """
+    groups = -(-planes.channels // layout.group)
+    wanted = -(-_sms(facts) * _BLOCKS_EACH // groups)
+    accesses = planes.items * max(layout.lanes, 1)
+    return max(1, min(wanted, -(-accesses // _PARTACCESSES), most, planes.items))
+
+
+def in_cluster(planes: Planes, facts: DeviceFacts) -> ChannelLayout | None:
+    """Lay out channels that clusters hold, each block a slice; None where they do not fit.
+
+    Where channels are few, more blocks share each, to fill the device.
+    """
+    size = planes.samples * planes.spatial * planes.itemsize * planes.streams * planes.group
+    by_size = -(-size // SLICE)
+    groups = -(-planes.channels // planes.group)
+    by_count = min(_sms(facts) // groups, -(-size // (SLICE // 4)))
+    blocks = min(1 << max(0, max(by_size, by_count) - 1).bit_length(), LARGEST_CLUSTER)
+    while (layout := on_chip(planes, facts, blocks)) is None and blocks < LARGEST_CLUSTER:
+        blocks *= 2
+    return layout
+
+
+def chunk(items: int, parts: int, by_columns: bool) -> int:
+    """Return the items of one of several equal parts; accesses are dealt out in whole sectors."""
+    share = -(-items // parts)
+    return share if by_columns or parts == 1 else -(-share // 8) * 8
+
+
+def _columns(planes: Planes, items: int, room: int, sms: int) -> tuple[int, int]:
+    """Return channels of a block and their accesses: more channels where few fill no block."""
+    group = planes.group
+    lanes = group * planes.spatial // planes.vector
+    rows = max(1, min(items, _COLUMN_THREADS // lanes))
+    # Twice the channels, as long as threads idle and blocks are many.
+    while (
+        rows * lanes * 2 <= _COLUMN_THREADS
+        and planes.channels >= group * 4 * sms
+        and items * lanes * 2 <= room
+    ):
+        group, lanes = group * 2, lanes * 2
+        rows = max(1, min(items, _COLUMN_THREADS // lanes))
+    return group, lanes
+
+
+def _layout(
+    planes: Planes,
+    facts: DeviceFacts,
+    group: int,
+    threads: int,
+    rows: int,
+    cluster: int,
+    per: int,
+) -> ChannelLayout:
+    arch = facts.arch or 0
+    lanes = group * planes.spatial // planes.vector if planes.by_columns else 0
+    staged = per * (rows * lanes if lanes else threads)
+    shared = staged * planes.vector * planes.itemsize * planes.streams
+    beside = threads * planes.vector * 8 if planes.spatial % planes.vector else threads * 8
+    apart = planes.by_columns and planes.spatial % planes.vector > 0
+    most = _RESIDENT_COLUMN_THREADS[planes.streams] if apart else _RESIDENT_THREADS
+    by_shared = _SM_SHARED[arch] // (shared + beside + _BLOCK_RESERVE)
+    return ChannelLayout(
+        vector=planes.vector,
+        group=group,
+        lanes=lanes,
+        threads=threads,
+        rows=rows,
+        cluster=cluster,
+        per=per,
+        resident=max(1, min(most // threads, by_shared, _SM_THREADS[arch] // threads, 16)),
+        in_flight=_IN_FLIGHT if planes.streams == 1 else _IN_FLIGHT // 2,
+        overlap=arch >= _FIRST_CLUSTER_ARCH and shared <= _STAGED_EARLY,
+    )
+
+
+def _plane_threads(accesses: int) -> int:
+    if accesses <= 128:
+        return max(1, _warps(accesses)) * 32
+    return 128 if accesses <= _FEW else 256 if accesses <= _SEVERAL else 512
+
+
+def _per(items: int, step: int, most: int) -> int | None:
+    """Items of a thread, rounded up so that neighbouring batch sizes share a program."""
+    exact = -(-items // step)
+    if exact > most:
+        return None
+    quarter = max(1, 1 << max(0, exact.bit_length() - 3))
+    return min(-(-exact // quarter) * quarter, most)
+
+
+def _sms(facts: DeviceFacts) -> int:
+    return facts.sm_count or 1
+
+
+def _warps(threads: int) -> int:
+    return min(-(-threads // 32), 16)

@@ -1,0 +1,218 @@
+"""The statistics of channels, taken by the threads, blocks and launches that share them.
+
+A mean and the sum of squared deviations from it come out of one pass, without subtracting the
+square of a sum from a sum of squares of the elements. Every merge runs in an order that depends on
+the layout alone, so equal calls give equal bits.
+"""
+
+from types import SimpleNamespace
+
+__all__ = ["channel_statistics"]
+
+
+def channel_statistics(T, spatial, B):
+    """Return the statistics for the building blocks *B* of channels of *spatial* elements.
+
+    A *partial* is a triple: how many elements, their mean, and the sum of their squared deviations
+    from it, or for the backward pass two sums and a number that is not used.
+    """
+    f32 = B.f32
+    V, A, group, rows, lanes, warps = B.V, B.A, B.group, B.rows, B.lanes, B.warps
+    blocks, unit = B.blocks, B.unit
+    # Accesses, or elements where they straddle, of one channel in one sample.
+    per_channel = spatial // unit if lanes else 1
+    entries = rows * per_channel if lanes else warps
+    turns = -(-group // warps)
+    row_length = group * per_channel
+    # The board: what blocks hand over, 16 bytes each, then what threads or warps do, then the
+    # coefficients of every channel.
+    entries_at = blocks * group * 4 if blocks > 1 else 0
+    columns_at = entries_at + (2 * rows * row_length if lanes else 3 * warps)
+    swaps = (16, 8, 4, 2, 1)
+
+    def place(s):
+        """Set up what the statistics need of the thread."""
+        s.origin = T.alloc_local((A,), f32)
+        s.sums = T.alloc_local((A,), f32)
+        s.squares = T.alloc_local((A,), f32)
+        s.off = T.alloc_local((1,), f32)
+        s.ref = T.alloc_local((1,), f32)
+        s.total = T.alloc_local((1,), f32)
+        s.rest = T.alloc_local((1,), f32)
+        s.square = T.alloc_local((1,), f32)
+        # One buffer: TileLang lets buffers share memory between barriers that it would place.
+        s.board = T.alloc_shared((columns_at + 3 * group,), f32)
+
+    def entry(s, which, row, place):
+        if not lanes:
+            return s.board[entries_at + which * warps + place]
+        return s.board[entries_at + (which * rows + row) * row_length + place]
+
+    def elements(s):
+        """How many elements stand behind each statistic of the thread."""
+        return T.cast(B.count(s) * unit, f32)
+
+    def row_elements(s, row):
+        """How many elements of one column, or access, the threads of *row* have met."""
+        return T.cast(T.max(0, T.ceildiv(s.limit - row, rows)) * unit, f32)
+
+    @T.macro
+    def post(s, which, row, place, value):
+        if lanes:
+            s.board[entries_at + (which * rows + row) * row_length + place] = value
+        else:
+            s.board[entries_at + which * warps + place] = value
+
+    @T.macro
+    def visit_moments(s, k, u):
+        B.unpack(s, 0, u, s.x)
+        if k == 0:
+            if A > 1:
+                for i in T.unroll(V):
+                    s.origin[i] = s.x[i]
+            else:
+                # The mean of the first access, pairwise: exact where its elements are equal.
+                for i in T.unroll(V):
+                    s.other[i] = s.x[i] * (1.0 / V)
+                for half in tuple(V >> fold for fold in range(1, V.bit_length())):
+                    for i in T.unroll(half):
+                        s.other[i] += s.other[i + half]
+                s.origin[0] = s.other[0]
+        for i in T.unroll(V):
+            a = i if A > 1 else 0
+            s.off[0] = s.x[i] - s.origin[a]
+            s.sums[a] += s.off[0]
+            s.squares[a] += s.off[0] * s.off[0]
+
+    @T.macro
+    def clear(s):
+        for a in T.unroll(A):
+            s.origin[a] = 0.0
+            s.sums[a] = 0.0
+            s.squares[a] = 0.0
+
+    @T.macro
+    def moments(s):
+        """Leave the partials of the thread's channels in its accumulators.
+
+        A thread takes deviations from an origin c, the mean of its first access or its first
+        element of a column. With S1 and S2 the sums of the deviations and of their squares over N
+        elements, its own sum of squared deviations is S2 - S1^2 / N; since c is one of the N
+        elements or a mean of some, S1^2 / N is at most N times the result, whatever the data.
+        """
+        clear(s)
+        B.sweep(s, visit_moments, True)
+        for a in T.unroll(A):
+            s.sums[a] = s.sums[a] / T.max(elements(s), 1.0)
+            # An overflowing sum of squares is infinite, not the difference of two infinities.
+            if s.squares[a] < T.infinity(f32):
+                s.squares[a] -= elements(s) * s.sums[a] * s.sums[a]
+            s.origin[a] += s.sums[a]
+
+    @T.macro
+    def publish_moments(s):
+        """Hand the thread's partials, or those of its warp, to the block."""
+        if lanes:
+            if s.own < rows:
+                for a in T.unroll(A):
+                    post(s, 0, s.own, s.column * A + a, s.origin[a])
+                    post(s, 1, s.own, s.column * A + a, s.squares[a])
+        else:
+            # Lane 0 of a warp has items if any lane has.
+            s.ref[0] = T.shfl_sync(s.origin[0], 0)
+            s.total[0] = elements(s)
+            s.off[0] = T.if_then_else(s.total[0] > 0.0, s.origin[0] - s.ref[0], 0.0)
+            s.rest[0] = s.total[0] * s.off[0]
+            for swap in swaps:
+                s.total[0] += T.shfl_xor(s.total[0], swap)
+                s.rest[0] += T.shfl_xor(s.rest[0], swap)
+            s.rest[0] = s.rest[0] / T.max(s.total[0], 1.0)
+            s.off[0] -= s.rest[0]
+            s.square[0] = s.squares[0] + elements(s) * s.off[0] * s.off[0]
+            for swap in swaps:
+                s.square[0] += T.shfl_xor(s.square[0], swap)
+            if s.thread % 32 == 0:
+                post(s, 0, 0, s.warp, s.ref[0] + s.rest[0])
+                post(s, 1, 0, s.warp, s.square[0])
+                post(s, 2, 0, s.warp, s.total[0])
+        T.sync_threads()
+
+    @T.macro
+    def merge(s, several, partial):
+        """Merge *several* partials: leave their elements, mean (``ref + rest``) and squares.
+
+        ``partial(e)`` returns the elements, the mean and the squares of partial *e*, the first of
+        which is of some element. Their means are merged by the distances from the first one (Chan,
+        Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+        variances", 1979), so a large mean costs no accuracy.
+        """
+        s.ref[0] = partial(0)[1]
+        s.total[0] = 0.0
+        s.rest[0] = 0.0
+        s.square[0] = 0.0
+        for a in T.serial(T.ceildiv(several, 32)):
+            # Nested, since the partial behind the condition exists only under it.
+            if a * 32 + s.thread % 32 < several:  # noqa: SIM102
+                if partial(a * 32 + s.thread % 32)[0] > 0.0:
+                    s.total[0] += partial(a * 32 + s.thread % 32)[0]
+                    s.rest[0] += partial(a * 32 + s.thread % 32)[0] * (
+                        partial(a * 32 + s.thread % 32)[1] - s.ref[0]
+                    )
+        for swap in swaps:
+            s.total[0] += T.shfl_xor(s.total[0], swap)
+            s.rest[0] += T.shfl_xor(s.rest[0], swap)
+        s.rest[0] = s.rest[0] / T.max(s.total[0], 1.0)
+        for a in T.serial(T.ceildiv(several, 32)):
+            if a * 32 + s.thread % 32 < several:  # noqa: SIM102
+                if partial(a * 32 + s.thread % 32)[0] > 0.0:
+                    s.off[0] = partial(a * 32 + s.thread % 32)[1] - s.ref[0] - s.rest[0]
+                    s.square[0] += (
+                        partial(a * 32 + s.thread % 32)[2]
+                        + partial(a * 32 + s.thread % 32)[0] * s.off[0] * s.off[0]
+                    )
+        for swap in swaps:
+            s.square[0] += T.shfl_xor(s.square[0], swap)
+
+    def published(s, channel):
+        """Return the partials that `publish_moments` handed over of one channel of the group."""
+
+        def partial(e):
+            if not lanes:
+                return entry(s, 2, 0, e), entry(s, 0, 0, e), entry(s, 1, 0, e)
+            row, place = e // per_channel, channel * per_channel + e % per_channel
+            return row_elements(s, row), entry(s, 0, row, place), entry(s, 1, row, place)
+
+        return partial
+
+    def gathered(s, channel):
+        """Return the partials that the blocks of the cluster handed over of one channel."""
+        return lambda e: tuple(s.board[(e * group + channel) * 4 + which] for which in range(3))
+
+    def recorded(s, partials, channel):
+        """Return the partials that an earlier launch recorded of one channel."""
+        # A last group may lack channels; their coefficients are not used.
+        there = T.min(s.first_channel + channel, s.channels - 1)
+        return lambda e: tuple(partials[there, e, which] for which in range(3))
+
+    @T.macro
+    def exchange(s, channel):
+        """Give every block of the cluster this block's partial of a channel."""
+        if s.thread % 32 < blocks:
+            T.call_extern(
+                "handle",
+                "tileops::store_in_block",
+                T.address_of(s.board[(s.part * group + channel) * 4]),
+                s.thread % 32,
+                s.total[0],
+                s.ref[0] + s.rest[0],
+                s.square[0],
+            )
+
+    def coefficient(s, which, channel):
+        return s.board[columns_at + which * group + channel]
+
+    @T.macro
+    def set_coefficient(s, which, channel, value):
+        s.board[columns_at + which * group + channel] = value
+
+    return SimpleNamespace(**locals())

@@ -1,0 +1,52 @@
+"""WideChannels: the calls whose neighbouring channels together fit the memory of one block."""
+
+from __future__ import annotations
+
+from tileops.kernels.norm.call_spec import BatchNormCall
+from tileops.kernels.norm.channel_kernel import ChannelKernel
+from tileops.kernels.norm.programs.channel_layout import (
+    ACCESS,
+    LONGEST_COLUMN,
+    SHORTEST_PLANE,
+    ChannelLayout,
+    Planes,
+    on_chip,
+)
+
+__all__ = ["WideChannels"]
+
+
+class WideChannels(ChannelKernel):
+    """Accesses run across the planes of neighbouring channels, which one block reads once.
+
+    So a plane that is no whole number of accesses, such as 7 x 7, is read by whole ones.
+    """
+
+    @classmethod
+    def refusal(cls, call: BatchNormCall) -> str | None:
+        """Refuse planes that are accessed well by themselves, and groups that fit no block."""
+        if call.spatial > LONGEST_COLUMN:
+            return f"serves planes of at most {LONGEST_COLUMN} elements, got {call.spatial}"
+        plane = call.spatial * call.itemsize
+        if plane >= SHORTEST_PLANE and plane % ACCESS == 0:
+            return (
+                f"serves planes that end within {ACCESS} bytes or are shorter than "
+                f"{SHORTEST_PLANE}, got {plane} bytes"
+            )
+        size = cls.streams * call.n * plane * call.neighbours
+        room = cls.room(call)
+        if size > room:
+            return f"serves neighbouring channels that take at most {room} bytes, got {size}"
+        return super().refusal(call)
+
+    @classmethod
+    def planes(cls, call: BatchNormCall) -> Planes:
+        """Walk columns."""
+        return Planes(call.n, call.c, call.spatial, call.itemsize, True, cls.streams)
+
+    @classmethod
+    def layout(cls, call: BatchNormCall) -> ChannelLayout:
+        """Stage a group of channels in each block."""
+        layout = on_chip(cls.planes(call), call.device_facts())
+        assert layout is not None
+        return layout

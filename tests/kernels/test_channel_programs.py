@@ -1,0 +1,233 @@
+"""The programs over channels: their layouts, and that they compile for every architecture."""
+
+import math
+
+import pytest
+import torch
+
+from tileops.device import DeviceFacts
+from tileops.kernels.compile import OWN_BARRIERS, lower, nvcc
+from tileops.kernels.norm.programs import (
+    batch_norm_bwd,
+    batch_norm_bwd_split,
+    batch_norm_infer,
+    batch_norm_split,
+    batch_norm_train,
+    instance_averages,
+)
+from tileops.kernels.norm.programs.channel_layout import (
+    Planes,
+    chunk,
+    in_cluster,
+    on_chip,
+    parts,
+    passing,
+    side_by_side,
+)
+from tileops.kernels.norm.programs.channel_normal import Factors
+from tileops.kernels.norm.programs.infer_layout import infer_layout
+
+BUDGET = {80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}
+SM_THREADS = {80: 2048, 86: 1536, 89: 1536, 90: 2048}
+SIZES = [
+    (n, c, spatial)
+    for n in (1, 2, 5, 32, 33, 256, 1000)
+    for c in (1, 3, 8, 64, 2048)
+    for spatial in (1, 2, 7, 8, 49, 63, 64, 196, 319, 320, 321, 784, 3136, 12544, 65537)
+]
+EVERYTHING = Factors(weight=True, bias=True, kept="running")
+
+needs_nvcc = pytest.mark.skipif(nvcc() is None, reason="compiling needs nvcc")
+
+
+def facts_of(arch):
+    return DeviceFacts(arch=arch, sm_count=100, smem_budget=BUDGET[arch])
+
+
+def planes_of(n, c, spatial, itemsize, streams=1):
+    return Planes(n, c, spatial, itemsize, side_by_side(spatial, itemsize), streams)
+
+
+def within_the_device(layout, planes, arch):
+    """Assert what holds of every layout; return the items of a block."""
+    assert layout.vector * planes.itemsize <= 16
+    whole = planes.channels * planes.spatial if planes.by_columns else planes.spatial
+    assert whole % layout.vector == 0
+    assert layout.threads % 32 == 0
+    assert 32 <= layout.threads <= 512
+    assert layout.threads * layout.resident <= SM_THREADS[arch]
+    if planes.by_columns:
+        assert layout.lanes * layout.vector == layout.group * planes.spatial
+        assert layout.rows * layout.lanes <= layout.threads
+    else:
+        assert (layout.group, layout.lanes) == (1, 0)
+    return chunk(planes.items, layout.cluster, planes.by_columns)
+
+
+@pytest.mark.parametrize("arch", BUDGET)
+@pytest.mark.parametrize("itemsize", [2, 4])
+@pytest.mark.parametrize("streams", [1, 2])
+def test_what_waits_on_the_chip_fits_it(arch, itemsize, streams):
+    """A block stages all of its items, and leaves memory for the statistics."""
+    facts, found = facts_of(arch), 0
+    for size in SIZES:
+        planes = planes_of(*size, itemsize, streams)
+        staged = [on_chip(planes, facts)]
+        if arch >= 90:
+            staged.append(in_cluster(planes, facts))
+        for layout in staged:
+            if layout is None:
+                continue
+            found += 1
+            assert within_the_device(layout, planes, arch) <= layout.capacity
+            assert 1 <= layout.cluster <= (16 if arch >= 90 else 1)
+            data = layout.staged * layout.vector * itemsize * streams
+            entries = layout.rows * layout.lanes * (layout.vector if size[2] % layout.vector else 1)
+            board = 2 * entries + 3 * layout.threads // 32 + (4 * layout.cluster + 3) * layout.group
+            assert data + 4 * board <= BUDGET[arch]
+    assert found > 100
+
+
+@pytest.mark.parametrize("arch", BUDGET)
+@pytest.mark.parametrize("itemsize", [2, 4])
+def test_what_waits_nowhere_has_a_layout_and_parts(arch, itemsize):
+    """Every size can be read twice, by as many blocks as there are items at most."""
+    facts = facts_of(arch)
+    for size in SIZES:
+        planes = planes_of(*size, itemsize)
+        layout = passing(planes, facts)
+        within_the_device(layout, planes, arch)
+        assert layout.per == 0
+        count = parts(planes, layout, facts, 128)
+        assert 1 <= count <= min(128, planes.items)
+        share = chunk(planes.items, count, planes.by_columns)
+        assert share * count >= planes.items
+
+
+def test_batch_sizes_near_each_other_share_a_layout():
+    """A batch that is a little larger needs no other program."""
+    facts = facts_of(90)
+    layouts = {on_chip(planes_of(n, 64, 784, 2), facts) for n in range(1, 129)}
+    assert len(layouts) <= 24
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "spatial", "blocks"),
+    [
+        pytest.param(32, 512, 784, 1, id="50-KB"),
+        pytest.param(64, 512, 784, 2, id="100-KB"),
+        pytest.param(32, 256, 3136, 4, id="200-KB"),
+        pytest.param(32, 64, 12544, 16, id="800-KB"),
+        pytest.param(8, 2, 3136, 4, id="few-channels-fill-the-device"),
+    ],
+)
+def test_blocks_that_share_a_channel(n, c, spatial, blocks):
+    """Each stages 64 KiB at most, or less where channels are few."""
+    assert in_cluster(planes_of(n, c, spatial, 2), facts_of(90)).cluster == blocks
+
+
+@pytest.mark.parametrize("itemsize", [2, 4])
+def test_every_size_is_normalized_by_given_statistics(itemsize):
+    """Accesses divide a plane, or a sample whose planes are walked together."""
+    for n, c, spatial in SIZES:
+        layout = infer_layout(n, c, spatial, itemsize, facts_of(90))
+        assert (spatial if layout.by_planes else c * spatial) % layout.vector == 0
+        assert layout.vector * itemsize <= 16
+        assert 1 <= layout.depth <= 4
+        assert layout.threads % 32 == 0
+
+
+def lowered(name, arch, dtype="float16", n=32, c=64, spatial=784):
+    """Compile the programs of one name for one architecture."""
+    facts, itemsize = facts_of(arch), 4 if dtype == "float32" else 2
+    one, two = planes_of(n, c, spatial, itemsize), planes_of(n, c, spatial, itemsize, 2)
+    make = {
+        "train": lambda: batch_norm_train.program(
+            spatial, 1e-5, 0.1, dtype, on_chip(one, facts), EVERYTHING
+        ),
+        "train-cluster": lambda: batch_norm_train.program(
+            spatial, 1e-5, 0.1, dtype, in_cluster(one, facts), EVERYTHING
+        ),
+        "train-twice": lambda: batch_norm_train.program(
+            spatial, 1e-5, 0.1, dtype, passing(one, facts), EVERYTHING
+        ),
+        "sum": lambda: batch_norm_split.summing(spatial, dtype, passing(one, facts)),
+        "merge": lambda: batch_norm_split.merging(
+            spatial, 1e-5, 0.1, dtype, passing(one, facts), EVERYTHING
+        ),
+        "infer": lambda: batch_norm_infer.program(
+            spatial, 1e-5, dtype, infer_layout(n, c, spatial, itemsize, facts), True, True
+        ),
+        "bwd": lambda: batch_norm_bwd.program(spatial, dtype, on_chip(two, facts), True),
+        "bwd-cluster": lambda: batch_norm_bwd.program(spatial, dtype, in_cluster(two, facts), True),
+        "bwd-sum": lambda: batch_norm_bwd_split.summing(spatial, dtype, passing(two, facts)),
+        "bwd-merge": lambda: batch_norm_bwd_split.merging(
+            spatial, dtype, passing(two, facts), True
+        ),
+        "averages": lambda: instance_averages.program(0.1, arch),
+    }[name]
+    code = lower(make(), arch, OWN_BARRIERS)
+    assert code.cubin
+    assert code.shared <= BUDGET[arch]
+    assert code.spilled == 0
+    return code
+
+
+@needs_nvcc
+@pytest.mark.parametrize("arch", BUDGET)
+@pytest.mark.parametrize("name", ["train", "merge", "infer", "bwd"])
+def test_the_program_compiles_for_every_architecture(name, arch):
+    """Its shared memory fits and no register spills."""
+    lowered(name, arch, n=8)
+
+
+@pytest.mark.slow
+@needs_nvcc
+@pytest.mark.parametrize("arch", BUDGET)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize(
+    "spatial", [pytest.param(49, id="columns"), pytest.param(784, id="planes")]
+)
+@pytest.mark.parametrize(
+    "name",
+    ["train", "train-twice", "sum", "merge", "infer", "bwd", "bwd-sum", "bwd-merge", "averages"],
+)
+def test_every_program_compiles_for_every_dtype(name, spatial, dtype, arch):
+    """Whether planes or columns are walked."""
+    lowered(name, arch, dtype, n=8, spatial=spatial)
+
+
+@needs_nvcc
+@pytest.mark.parametrize(
+    ("name", "n", "spatial"),
+    [
+        pytest.param("train-cluster", 128, 784, id="planes"),
+        pytest.param("bwd-cluster", 256, 49, id="columns"),
+    ],
+)
+def test_clusters_compile(name, n, spatial):
+    """A cluster waits for its predecessor before it reads, and for its blocks before it writes."""
+    source = lowered(name, 90, n=n, spatial=spatial).source
+    text = source[source.rindex("main_kernel(") :]
+    assert text.index("cudaGridDependencySynchronize") < text.index("copy_async<16>")
+    assert text.index("cluster_sync") < text.index("store_in_block") < text.rindex("cluster_sync")
+
+
+@needs_nvcc
+def test_short_planes_are_moved_sixteen_bytes_at_a_time():
+    """Planes of 49 16-bit elements are copied in, and written, by whole accesses."""
+    source = lowered("train", 90, n=8, spatial=49).source
+    text = source[source.rindex("main_kernel(") :]
+    assert "copy_async<16>" in text
+    # The one store to an address that the launch was given.
+    assert "*(uint4*)(((half_t*)v_21)" in text or text.count("= *(uint4*)(v_") >= 1
+
+
+def test_vectors_divide_what_is_walked():
+    """A sample of three odd planes is odd; one of eight is whole accesses."""
+    assert planes_of(2, 3, 49, 2).vector == 1
+    assert planes_of(2, 8, 49, 2).vector == 8
+    assert planes_of(2, 8, 49, 2).group == 8
+    assert planes_of(2, 2, 196, 2).group == 2
+    assert math.gcd(196, 8) == 4
+    assert torch.float16.itemsize == 2

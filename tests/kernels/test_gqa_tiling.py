@@ -1,0 +1,120 @@
+"""How attention is cut into tiles and splits, on every board and for every width of head."""
+
+import itertools
+
+import pytest
+
+from tileops.kernels.attention.gqa.tiling import (
+    bs1_cluster,
+    clusters_for,
+    decode_tiling,
+    fp8_tiling,
+    head_tiles,
+    long_context_cluster,
+    prefill_tiling,
+    row_stride,
+)
+
+BUDGET = {80: 163 << 10, 89: 99 << 10, 90: 227 << 10}
+SM_SHARED = {80: 164 << 10, 89: 100 << 10, 90: 228 << 10}
+WIDTHS = range(8, 257, 8)
+TILING = decode_tiling(128, 2, 90, BUDGET[90])
+
+
+@pytest.mark.parametrize("arch", BUDGET)
+@pytest.mark.parametrize("itemsize", [1, 2])
+def test_every_width_has_a_decode_tiling_that_its_device_can_run(arch, itemsize):
+    """The staged tiles of the blocks that share a multiprocessor fit it."""
+    for dim in WIDTHS:
+        for cluster in (1, 8, 16) if arch == 90 else (1,):
+            tiling = decode_tiling(dim, itemsize, arch, BUDGET[arch], cluster)
+            staged = tiling.warps * tiling.stages * 2 * tiling.keys * dim * itemsize
+            assert staged <= BUDGET[arch]
+            assert tiling.resident * staged <= SM_SHARED[arch]
+            assert tiling.cluster == cluster
+            assert tiling.threads == 32 * tiling.warps
+            assert tiling.keys % 16 == 0
+            assert tiling.stages >= 2
+
+
+@pytest.mark.parametrize("arch", BUDGET)
+def test_every_width_has_tiles_of_queries_and_keys_that_fit(arch):
+    """Queries, and each stage's keys and values, lie in shared memory; warps have whole rows."""
+    for dim in WIDTHS:
+        tiling = prefill_tiling(dim, arch, BUDGET[arch])
+        stages = tiling.stages if arch == 90 else 1
+        staged = 2 * dim * (tiling.queries + 2 * stages * tiling.keys)
+        assert staged <= BUDGET[arch]
+        assert tiling.queries % (tiling.threads // 32 * 16) == 0
+        fp8 = fp8_tiling(dim, BUDGET[90])
+        assert 3 * dim * (fp8.queries + 2 * fp8.keys) <= BUDGET[90]
+
+
+@pytest.mark.parametrize("itemsize", [1, 2])
+@pytest.mark.parametrize("width", range(16, 257, 16))
+def test_rows_of_a_staged_tile_lie_in_different_banks(width, itemsize):
+    """Eight rows at one column touch every group of four banks once, whatever the width."""
+    stride = row_stride(width, itemsize) * itemsize
+    assert stride >= width * itemsize
+    assert stride % 16 == 0
+    assert {row * stride // 16 % 8 for row in range(8)} == set(range(8))
+
+
+LENGTHS = [*range(1, 300), 511, 512, 1023, 1024, 2048, 4096, 4097, 8192, 32768, 131073, 262144]
+
+
+@pytest.mark.parametrize("pairs", [1, 4, 8, 32, 64, 128, 200, 256, 264, 300, 512, 2048])
+@pytest.mark.parametrize("sm_count", [58, 108, 132, 142])
+def test_splits(pairs, sm_count):
+    """No split is without keys, and splits fill the board without being more than a few waves."""
+    for length, cluster in itertools.product(LENGTHS, (1, 8)):
+        tiling = decode_tiling(128, 2, 90, BUDGET[90], cluster)
+        clusters = clusters_for(pairs, length, 512, tiling, sm_count)
+        assert clusters >= 1
+        assert (clusters - 1) * tiling.cluster * tiling.warps * tiling.keys < length
+        assert clusters == 1 or pairs * clusters * cluster <= 8 * sm_count * tiling.resident
+
+
+@pytest.mark.parametrize(
+    ("pairs", "length", "least", "most"),
+    [
+        pytest.param(4, 64, 1, 1, id="one-tile-a-warp"),
+        pytest.param(4, 4096, 8, 33, id="one-sequence"),
+        pytest.param(4, 262144, 30, 66, id="one-long-sequence"),
+        pytest.param(128, 8192, 1, 2, id="about-the-board"),
+        pytest.param(264, 8192, 1, 1, id="as-many-as-run-at-once"),
+        pytest.param(300, 8192, 2, 8, id="a-wave-and-a-bit"),
+        pytest.param(4096, 8192, 1, 1, id="many-waves"),
+    ],
+)
+def test_how_many_splits(pairs, length, least, most):
+    """Splits keep the board busy where heads alone do not, and none is made otherwise."""
+    assert least <= clusters_for(pairs, length, 512, TILING, 132) <= most
+
+
+@pytest.mark.parametrize(("group", "tiles"), [(1, 1), (8, 1), (16, 1), (17, 2), (32, 2), (71, 5)])
+def test_head_tiles(group, tiles):
+    """Sixteen query heads of a key head fill a tile."""
+    assert head_tiles(group) == tiles
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sm_count", "blocks"),
+    [
+        (1, 132, 16),
+        (4, 132, 16),
+        (8, 132, 16),
+        (9, 132, 8),
+        (32, 132, 4),
+        (48, 132, 2),
+        (71, 132, 1),
+    ],
+)
+def test_clusters_of_one_sequence(pairs, sm_count, blocks):
+    """Every key head has a cluster, as large as the board has room for."""
+    assert bs1_cluster(pairs, sm_count) == blocks
+
+
+def test_only_hopper_has_clusters():
+    """Elsewhere a long context is merged from memory alone."""
+    assert [long_context_cluster(arch) for arch in (80, 89, 90)] == [1, 1, 8]

@@ -1,0 +1,256 @@
+"""Which implementation serves which batch normalization, on both sides of every boundary.
+
+The limits stand here as the documentation states them: 24 KiB of a block's shared memory are taken
+by statistics, a cluster of sixteen blocks keeps 8 KiB more of each free.
+"""
+
+import pytest
+import torch
+
+from tileops.kernels.norm.call_spec import (
+    BatchNormBwdInterface,
+    BatchNormCall,
+    BatchNormTrainFwdInterface,
+)
+from tileops.ops.norm.batch_norm import BatchNormFwdOp
+from tileops.ops.norm.batch_norm_bwd import BatchNormBwdOp
+from tileops.ops.norm.instance_norm import InstanceNormFwdOp
+from tileops.testing import assert_selects, selection_cases
+
+SMEM = {80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}
+SUPPORTED = tuple(SMEM)
+F16, BF16, F32 = torch.float16, torch.bfloat16, torch.float32
+
+
+def expected(call, streams):
+    """Return the word for the implementation that should serve a call."""
+    if call.arch not in SUPPORTED:
+        return None
+    item = 4 if call.dtype == F32 else 2
+    plane = call.spatial * item
+    together = next(k for k in (1, 2, 4, 8) if plane * k % 16 == 0)
+    short = call.spatial <= 320 and (plane % 16 or plane < 128)
+    size = streams * call.n * plane
+    group = size * (together if short else 1)
+    room = call.smem_budget - (24 << 10)
+    if call.arch == 90 and 64 << 10 < group <= 16 * (room - (8 << 10)):
+        return "cluster"
+    if short and group <= room:
+        return "wide"
+    if plane >= 128 and size <= room:
+        return "whole"
+    return "split" if call.n * call.spatial >= 16384 and call.c <= 512 else "kernel"
+
+
+@selection_cases(BatchNormFwdOp, interface="batch_norm_fwd_train")
+def test_training_boundaries(case):
+    """A step of one fact changes the implementation where the documentation says so."""
+    word = expected(case.call, 1)
+    key = None if word is None else f"fwd_train_{word}"
+    assert_selects(case.op, case.interface, case.call, key)
+
+
+@selection_cases(BatchNormBwdOp)
+def test_backward_boundaries(case):
+    """Both tensors wait on the chip, so half as long channels fit."""
+    word = expected(case.call, 2)
+    assert_selects(case.op, case.interface, case.call, None if word is None else f"bwd_{word}")
+
+
+@pytest.mark.parametrize(
+    ("arch", "n", "c", "spatial", "dtype", "word"),
+    [
+        pytest.param(90, 32, 64, 12544, F16, "cluster", id="resnet-stem"),
+        pytest.param(90, 32, 256, 3136, F16, "cluster", id="resnet-1"),
+        pytest.param(90, 32, 512, 784, F16, "whole", id="resnet-2"),
+        pytest.param(90, 32, 1024, 196, F16, "wide", id="resnet-3"),
+        pytest.param(90, 32, 2048, 49, F16, "wide", id="resnet-4"),
+        pytest.param(90, 256, 64, 12544, F16, "split", id="resnet-stem-256"),
+        pytest.param(90, 256, 256, 3136, F16, "cluster", id="resnet-1-256"),
+        pytest.param(90, 256, 2048, 49, F16, "cluster", id="resnet-4-256"),
+        pytest.param(90, 4, 128, 1 << 20, F16, "split", id="large-planes"),
+        pytest.param(90, 2, 3, 1 << 20, F16, "split", id="few-channels"),
+        pytest.param(80, 32, 256, 3136, F16, "split", id="a100-resnet-1"),
+        pytest.param(80, 32, 1024, 3136, F16, "kernel", id="a100-many-long-channels"),
+        pytest.param(90, 32, 64, 1, F16, "wide", id="fully-connected"),
+        pytest.param(90, 32, 8, 1024, F16, "whole", id="64-KiB"),
+        pytest.param(90, 33, 8, 1024, F16, "cluster", id="one-sample-more"),
+        pytest.param(90, 16, 8, 1024, F32, "whole", id="64-KiB-fp32"),
+        pytest.param(90, 17, 8, 1024, F32, "cluster", id="one-sample-more-fp32"),
+        pytest.param(90, 1, 8, 1597440, BF16, "cluster", id="sixteen-blocks"),
+        pytest.param(90, 1, 8, 1597448, BF16, "split", id="more-than-sixteen-blocks"),
+        pytest.param(80, 1, 8, 71168, F16, "whole", id="a100-one-block"),
+        pytest.param(80, 1, 8, 71169, F16, "split", id="a100-more-than-one-block"),
+        pytest.param(86, 1, 8, 38400, F16, "whole", id="sm86-one-block"),
+        pytest.param(89, 1, 8, 38401, F16, "split", id="sm89-more-than-one-block"),
+        pytest.param(80, 4, 8, 63, F16, "wide", id="a-short-plane"),
+        pytest.param(80, 4, 8, 64, F16, "whole", id="128-bytes"),
+        pytest.param(80, 4, 8, 68, F16, "wide", id="a-plane-that-ends-inside-an-access"),
+        pytest.param(80, 4, 8, 319, F16, "wide", id="an-odd-plane"),
+        pytest.param(80, 4, 8, 321, F16, "whole", id="a-longer-odd-plane"),
+        pytest.param(80, 8896, 8, 1, F16, "wide", id="features-of-one-block"),
+        pytest.param(80, 8897, 8, 1, F16, "kernel", id="more-samples"),
+        pytest.param(80, 16383, 8, 1, F16, "kernel", id="just-too-short-to-split"),
+        pytest.param(80, 16384, 8, 1, F16, "split", id="long-enough-to-split"),
+        pytest.param(80, 16384, 512, 1, F16, "split", id="few-enough-to-split"),
+        pytest.param(80, 16384, 513, 1, F16, "kernel", id="too-many-to-split"),
+    ],
+)
+def test_training(arch, n, c, spatial, dtype, word):
+    """The implementation of a shape, and of its neighbours across each limit."""
+    call = BatchNormCall(arch=arch, n=n, c=c, spatial=spatial, dtype=dtype)
+    assert_selects(BatchNormFwdOp, "batch_norm_fwd_train", call, f"fwd_train_{word}")
+
+
+@pytest.mark.parametrize(
+    ("arch", "n", "c", "spatial", "word"),
+    [
+        pytest.param(90, 32, 512, 784, "cluster", id="resnet-2"),
+        pytest.param(90, 32, 1024, 196, "wide", id="resnet-3"),
+        pytest.param(90, 16, 8, 1024, "whole", id="64-KiB"),
+        pytest.param(90, 17, 8, 1024, "cluster", id="one-sample-more"),
+        pytest.param(90, 1, 8, 798720, "cluster", id="sixteen-blocks"),
+        pytest.param(90, 1, 8, 798728, "split", id="more-than-sixteen-blocks"),
+        pytest.param(80, 1, 8, 35584, "whole", id="a100-one-block"),
+        pytest.param(80, 1, 8, 35585, "split", id="a100-more-than-one-block"),
+        pytest.param(80, 4448, 8, 1, "wide", id="features-of-one-block"),
+        pytest.param(80, 4449, 8, 1, "kernel", id="more-samples"),
+        pytest.param(80, 16384, 513, 1, "kernel", id="too-many-to-split"),
+    ],
+)
+def test_backward(arch, n, c, spatial, word):
+    """The implementation of a shape, and of its neighbours across each limit."""
+    call = BatchNormCall(arch=arch, n=n, c=c, spatial=spatial)
+    assert_selects(BatchNormBwdOp, "batch_norm_bwd", call, f"bwd_{word}")
+
+
+@pytest.mark.parametrize("arch", [75, 80, 86, 87, 89, 90, 100])
+@pytest.mark.parametrize(
+    ("op", "interface", "key"),
+    [
+        pytest.param(BatchNormFwdOp, "batch_norm_fwd_infer", "fwd_infer_kernel", id="batch-infer"),
+        pytest.param(InstanceNormFwdOp, "instance_norm", "instance_norm", id="instance"),
+        pytest.param(
+            InstanceNormFwdOp, "instance_norm_train", "instance_norm_train", id="instance-train"
+        ),
+        pytest.param(
+            InstanceNormFwdOp, "instance_norm_infer", "fwd_infer_kernel", id="instance-infer"
+        ),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2**31 - 1])
+def test_interfaces_of_one_implementation(op, interface, key, arch, n):
+    """It serves every call on exactly the architectures it states."""
+    call = BatchNormCall(arch=arch, n=n, c=3, spatial=2**31 - 1)
+    assert_selects(op, interface, call, key if arch in SUPPORTED else None)
+
+
+@pytest.mark.parametrize(
+    ("key", "facts", "reason"),
+    [
+        pytest.param(
+            "fwd_train_whole",
+            {"n": 4, "c": 8, "spatial": 63},
+            "serves planes of at least 128 bytes, got 126",
+            id="whole-short-plane",
+        ),
+        pytest.param(
+            "fwd_train_whole",
+            {"n": 32, "c": 256, "spatial": 3136},
+            "serves channels that take at most 142336 bytes, got 200704",
+            id="whole-long-channel",
+        ),
+        pytest.param(
+            "fwd_train_wide",
+            {"n": 4, "c": 8, "spatial": 321},
+            "serves planes of at most 320 elements, got 321",
+            id="wide-long-plane",
+        ),
+        pytest.param(
+            "fwd_train_wide",
+            {"n": 4, "c": 8, "spatial": 64},
+            "serves planes that end within 16 bytes or are shorter than 128, got 128 bytes",
+            id="wide-whole-accesses",
+        ),
+        pytest.param(
+            "fwd_train_wide",
+            {"n": 8897, "c": 8, "spatial": 1},
+            "serves neighbouring channels that take at most 142336 bytes, got 142352",
+            id="wide-too-many-samples",
+        ),
+        pytest.param(
+            "fwd_train_cluster",
+            {"n": 4, "c": 8, "spatial": 64},
+            "supports arch 90, got 80",
+            id="cluster-arch",
+        ),
+        pytest.param(
+            "fwd_train_split",
+            {"n": 4, "c": 8, "spatial": 64},
+            "serves channels of at least 16384 elements, got 256",
+            id="split-short-channel",
+        ),
+        pytest.param(
+            "fwd_train_split",
+            {"n": 16384, "c": 513, "spatial": 1},
+            "serves at most 512 channels, got 513",
+            id="split-many-channels",
+        ),
+    ],
+)
+def test_reasons(key, facts, reason):
+    """A refusal states the requirement and what the call has."""
+    selection = BatchNormFwdOp(True).explain(
+        "batch_norm_fwd_train", BatchNormCall(arch=80, **facts)
+    )
+    verdicts = {one.key: one for one in selection.verdicts}
+    assert verdicts[key].reason == reason
+
+
+@pytest.mark.parametrize(
+    ("n", "spatial", "reason"),
+    [
+        pytest.param(32, 1024, "serves channels that take more than 65536 bytes, got 65536"),
+        pytest.param(1, 1597448, "serves channels that take at most 3194880 bytes, got 3194896"),
+    ],
+    ids=["short", "long"],
+)
+def test_reasons_of_the_cluster(n, spatial, reason):
+    """A cluster neither serves what one block holds nor what sixteen cannot."""
+    call = BatchNormCall(arch=90, n=n, c=8, spatial=spatial)
+    selection = BatchNormFwdOp(True).explain("batch_norm_fwd_train", call)
+    verdicts = {one.key: one for one in selection.verdicts}
+    assert verdicts["fwd_train_cluster"].reason == reason
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "spatial", "elements"),
+    [
+        pytest.param(1, 8, 16383, 0, id="too-short"),
+        pytest.param(1, 8, 16384, 3072, id="long-enough"),
+        pytest.param(1, 512, 16384, 196608, id="few-enough"),
+        pytest.param(1, 513, 16384, 0, id="too-many"),
+    ],
+)
+@pytest.mark.parametrize("interface", [BatchNormTrainFwdInterface, BatchNormBwdInterface])
+def test_the_workspace_follows_from_the_call(interface, n, c, spatial, elements):
+    """Three numbers for 128 parts of each channel, exactly where channels may be split."""
+    call = BatchNormCall("cuda", n=n, c=c, spatial=spatial)
+    assert interface.workspace(call) == elements
+
+
+@pytest.mark.parametrize(
+    ("facts", "problem"),
+    [
+        pytest.param({"n": 0}, "n must be at least 1, got 0", id="no-sample"),
+        pytest.param({"c": 0}, "c must be at least 1, got 0", id="no-channel"),
+        pytest.param({"spatial": 0}, "spatial must be at least 1, got 0", id="no-element"),
+        pytest.param({"eps": -1.0}, "eps must not be negative, got -1.0", id="negative-eps"),
+        pytest.param({"dtype": torch.float64}, "dtype must be float16, bfloat16", id="double"),
+        pytest.param({}, None, id="possible"),
+    ],
+)
+def test_impossible_calls(facts, problem):
+    """What no op asks for is said to be impossible."""
+    found = BatchNormCall("cpu", **{"n": 2, "c": 3, "spatial": 4, **facts}).impossible()
+    assert found is None if problem is None else problem in found
