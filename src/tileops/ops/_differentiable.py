@@ -24,6 +24,7 @@ from tileops.ops._plan import Run, with_outputs
 from tileops.ops._signature import BoundCall
 from tileops.ops._signature._describe import described
 from tileops.ops.gradient import Gradient
+from tileops.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from tileops.ops.op import Op
@@ -61,14 +62,14 @@ class Links:
         """Return the gradient of every input that gets one, by its place.
 
         Args:
-            gradients: The gradient of every new output.
+            gradients: The gradient of every output that one comes back for.
             saved: What the backward reads.
             wanted: Per input, whether it requires a gradient.
 
         Raises:
             ResultError: The backward returned another number of gradients, or something else.
         """
-        found = self.gradient.run(*[gradients[place] for place in self.outputs], *saved)
+        found = self.gradient.run(*gradients, *saved)
         listed = found if isinstance(found, tuple | list) else (found,)
         names = self.gradient.inputs
         if len(listed) != len(names):
@@ -103,6 +104,10 @@ class _Through(torch.autograd.Function):
         results = run(*inputs, **keywords)
         outputs = tuple(results) if isinstance(results, tuple | list) else (results,)
         ctx.links = links
+        # Zeros for the outputs that pass none on would be launches that nobody reads.
+        ctx.set_materialize_grads(False)
+        asked = [outputs[place] for place in links.outputs]
+        ctx.specs = [TensorSpec(tuple(one.shape), one.dtype, one.device) for one in asked]
         tensors = (*inputs, *outputs)
         ctx.save_for_backward(*[None if one is None else tensors[one] for one in links.saved])
         ctx.mark_non_differentiable(
@@ -113,8 +118,16 @@ class _Through(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
         _, _, _, *wanted = ctx.needs_input_grad
-        found = ctx.links.back(gradients, ctx.saved_tensors, wanted)
+        given = [
+            _zeros_like(spec) if gradients[place] is None else gradients[place]
+            for place, spec in zip(ctx.links.outputs, ctx.specs, strict=True)
+        ]
+        found = ctx.links.back(given, ctx.saved_tensors, wanted)
         return (None, None, None, *[found.get(place) for place in range(len(wanted))])
+
+
+def _zeros_like(spec: TensorSpec) -> torch.Tensor:
+    return torch.zeros(spec.shape, dtype=spec.dtype, device=spec.device)
 
 
 def links_of(
