@@ -14,6 +14,7 @@ from ops.center_family import CenterBwdOp, CenterFwdOp, PlainCenterFwdOp
 from tileops.errors import (
     ForwardOnlyError,
     GradientDeclarationError,
+    GradientFormError,
     GradientIntoBufferError,
     NoGradientOfInputError,
     ResultCountError,
@@ -246,6 +247,23 @@ def test_a_declaration_that_names_what_is_not_there(change, kind, message):
     with pytest.raises(kind) as caught:
         op(leaf(4, 3), torch.zeros(3, dtype=torch.float64))
     assert message in str(caught.value)
+    op(leaf(4, 3).detach())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(DECLARED, id="a-dict"),
+        pytest.param(lambda *tensors: None, id="a-function"),
+        pytest.param(Gradient(run=None, **DECLARED), id="without-a-function"),
+    ],
+)
+def test_a_declaration_that_is_none(value):
+    """It is refused where it would be used."""
+    op = CenterFwdOp()
+    op.gradient = lambda: value
+    with pytest.raises(GradientFormError, match=r"CenterFwdOp: gradient\(\) returned"):
+        op(leaf(4, 3))
     op(leaf(4, 3).detach())
 
 

@@ -15,11 +15,13 @@ import torch
 from tileops.errors import (
     ForwardOnlyError,
     GradientDeclarationError,
+    GradientFormError,
     GradientIntoBufferError,
     NoGradientOfInputError,
     ResultCountError,
     ResultTypeError,
 )
+from tileops.errors.wording import shown
 from tileops.ops._plan import Run, with_outputs
 from tileops.ops._signature import BoundCall
 from tileops.ops._signature._describe import described
@@ -139,6 +141,7 @@ def links_of(
         ForwardOnlyError: A tensor requires a gradient that the call would cut off; a subclass
             where the op has a backward that does not give it.
         GradientDeclarationError: The op's backward names what its calls do not have.
+        GradientFormError: What the op declares is no backward.
     """
     if not torch.is_grad_enabled():
         return None
@@ -146,9 +149,11 @@ def links_of(
     required = [name for name, one in named if one is not None and one.requires_grad]
     if not required:
         return None
-    gradient = op.gradient()
+    gradient: Any = op.gradient()
     if gradient is None:
         raise ForwardOnlyError(op=call.op, tensor=required[0])
+    if not isinstance(gradient, Gradient) or not callable(gradient.run):
+        raise GradientFormError(op=call.op, value=shown(gradient))
     for keyword in buffers:
         raise GradientIntoBufferError(op=call.op, tensor=required[0], buffer=keyword)
     for name in required:
