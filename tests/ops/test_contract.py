@@ -117,9 +117,13 @@ class TwoParameters(ScaleKernel):
         return x
 
 
+class GeneralByName(ScaleKernel):
+    general = "no"
+
+
 class NoneRequestFwdInterface(KernelInterface):
     request = ScaleCall
-    forward = None
+    forward = None  # tileops: ignore[interface-forward-abstract] -- what is to be refused
 
 
 class OverItself(ScaleKernel):
@@ -156,6 +160,13 @@ CONSTRUCTION = [
             (ForwardOfBuiltin, " = <built-in function max>", "builtin"),
             (TwoParameters, "(self, x)", "too-few"),
         )
+    ),
+    pytest.param(
+        {"a": GeneralByName},
+        None,
+        "GeneralFormError",
+        "states general = 'no'; write True or False",
+        id="general-text",
     ),
     pytest.param(
         {},
@@ -341,6 +352,7 @@ BASES = {
     "NotAClassmethodError": TypeError,
     "AbstractKernelError": TypeError,
     "AvailabilityFormError": TypeError,
+    "GeneralFormError": TypeError,
     "InterfaceDeclarationError": TypeError,
     "ArchsNeedOneDeviceError": ValueError,
     "ForwardSignatureError": TypeError,
@@ -360,3 +372,21 @@ def test_construction(kernel_types, interfaces, name, fragment):
     assert fragment in str(caught.value)
     assert str(caught.value).startswith("ScaleFwdOp")
     check_round_trip(caught.value)
+
+
+@pytest.mark.parametrize("member", ["kernel_types", "interfaces"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(None, id="none"),
+        pytest.param([ScaleKernel], id="list"),
+        pytest.param({1: ScaleKernel}, id="number"),
+        pytest.param({"": ScaleKernel}, id="empty-name"),
+        pytest.param({"a": ScaleKernel, None: ScaleKernel}, id="one-of-two"),
+    ],
+)
+def test_tables_are_mappings_of_names(member, value):
+    """Anything else is named before a class in it is looked at."""
+    kind = type("ScaleFwdOp", (op_of(a=ScaleKernel),), {member: value})
+    with pytest.raises(errors.DeclarationFormError, match=f"ScaleFwdOp states {member} = "):
+        kind()

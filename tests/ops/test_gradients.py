@@ -7,12 +7,14 @@ import weakref
 
 import pytest
 import torch
+from blend_family import TrainedStirFwdOp
 from noting import in_threads
 
 from ops.center_family import CenterBwdOp, CenterFwdOp, PlainCenterFwdOp
 from tileops.errors import (
     ForwardOnlyError,
     GradientDeclarationError,
+    GradientFormError,
     GradientIntoBufferError,
     NoGradientOfInputError,
     ResultCountError,
@@ -69,6 +71,28 @@ def test_only_what_requires_a_gradient_gets_one():
     op(x, None, scale)[0].sum().backward()
     assert x.grad is None
     assert scale.grad.shape == (3,)
+
+
+def test_an_output_that_nothing_is_asked_of():
+    """Of two outputs with gradients one may be left out; it counts as zeros."""
+    op = TrainedStirFwdOp(0.5, sums=True)
+    for _ in range(4):
+        x, scale = torch.randn(3, 4, requires_grad=True), torch.randn(4, requires_grad=True)
+        y, total = op(x, scale)
+        (first,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
+        torch.testing.assert_close(first, scale.expand(3, 4))
+        (second,) = torch.autograd.grad(total.sum(), x)
+        torch.testing.assert_close(second, torch.ones(3, 4))
+
+
+def test_no_zeros_are_made_for_what_passes_none_on():
+    """The backward runs the backward op and nothing else."""
+    op, x = CenterFwdOp(), leaf(4, 3)
+    y, _ = op(x)
+    gradient = torch.ones_like(y)
+    with torch.profiler.profile() as profile:
+        torch.autograd.grad(y, x, gradient)
+    assert not [one.key for one in profile.key_averages() if "zero" in one.key]
 
 
 def test_an_expanded_gradient():
@@ -223,6 +247,23 @@ def test_a_declaration_that_names_what_is_not_there(change, kind, message):
     with pytest.raises(kind) as caught:
         op(leaf(4, 3), torch.zeros(3, dtype=torch.float64))
     assert message in str(caught.value)
+    op(leaf(4, 3).detach())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(DECLARED, id="a-dict"),
+        pytest.param(lambda *tensors: None, id="a-function"),
+        pytest.param(Gradient(run=None, **DECLARED), id="without-a-function"),
+    ],
+)
+def test_a_declaration_that_is_none(value):
+    """It is refused where it would be used."""
+    op = CenterFwdOp()
+    op.gradient = lambda: value
+    with pytest.raises(GradientFormError, match=r"CenterFwdOp: gradient\(\) returned"):
+        op(leaf(4, 3))
     op(leaf(4, 3).detach())
 
 

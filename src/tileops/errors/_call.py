@@ -241,6 +241,22 @@ class GradientDeclarationError(DispatchError, ValueError):
     template = "{op}: {field} of its gradient() name {name!r}; such a call has {names}"
 
 
+class GradientFormError(DispatchError, TypeError):
+    """An op declares something else than a backward.
+
+    Cause:
+        ``gradient()`` returns neither a ``Gradient`` nor None, or one whose ``run`` cannot be
+        called.
+
+    Remedy:
+        Return a ``tileops.ops.gradient.Gradient`` with a function to run, or None.
+    """
+
+    template = (
+        "{op}: gradient() returned {value}; return a Gradient whose run can be called, or None"
+    )
+
+
 class NoMemoryError(DispatchError, TypeError):
     """A call would run on a tensor that has no memory for a kernel to read or write.
 

@@ -72,6 +72,19 @@ class AbstractKernelError(DispatchError, TypeError):
     )
 
 
+class GeneralFormError(DispatchError, TypeError):
+    """``general`` of an implementation is neither True nor False.
+
+    Cause:
+        The member is a name, a number or None.
+
+    Remedy:
+        State ``general = True``, or leave it out.
+    """
+
+    template = "{op}: key {key!r}: {implementation} states general = {value}; write True or False"
+
+
 class SeveralGeneralError(DispatchError, ValueError):
     """An interface has two general implementations.
 
@@ -185,6 +198,19 @@ class ArchsNeedOneDeviceError(DispatchError, ValueError):
         "architectures belong to one device type. State one in devices, or write one class per "
         "device type"
     )
+
+
+class DeclarationFormError(DispatchError, TypeError):
+    """``kernel_types`` or ``interfaces`` of an op is no mapping of names.
+
+    Cause:
+        The class attribute is a list or None, or one of its keys is no text.
+
+    Remedy:
+        State a dict from names to classes.
+    """
+
+    template = "{op} states {member} = {value}; state a dict from names to classes"
 
 
 class AvailabilityFormError(DispatchError, TypeError):

@@ -11,7 +11,9 @@ from tileops.errors import (
     AbstractKernelError,
     ArchsNeedOneDeviceError,
     AvailabilityFormError,
+    DeclarationFormError,
     ForwardSignatureError,
+    GeneralFormError,
     InterfaceDeclarationError,
     NotAClassmethodError,
     NotAKernelError,
@@ -22,9 +24,21 @@ from tileops.errors.wording import shown
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 
-__all__ = ["check_classes"]
+__all__ = ["check_classes", "check_tables"]
 
 Interfaces = Mapping[str, type[KernelInterface]]
+
+
+def check_tables(op: str, tables: Mapping[str, Any]) -> None:
+    """Check that what an op declares by name are mappings of names.
+
+    Raises:
+        DeclarationFormError: One is no mapping, or has a key that is no name.
+    """
+    for member, table in tables.items():
+        named = isinstance(table, Mapping) and all(isinstance(key, str) and key for key in table)
+        if not named:
+            raise DeclarationFormError(op=op, member=member, value=shown(table))
 
 
 def check_classes(op: str, interfaces: Interfaces, kernel_types: Mapping[str, Any]) -> None:
@@ -102,6 +116,9 @@ def _check_availability(common: Mapping[str, str], kernel_type: type[Kernel]) ->
         raise AvailabilityFormError(
             **common, member="devices", value=devices, form='frozenset({"cuda"})'
         )
+    general: object = kernel_type.general
+    if not isinstance(general, bool):
+        raise GeneralFormError(**common, value=shown(general))
     archs: object = kernel_type.supported_archs
     if archs is None:
         return

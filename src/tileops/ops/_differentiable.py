@@ -15,15 +15,18 @@ import torch
 from tileops.errors import (
     ForwardOnlyError,
     GradientDeclarationError,
+    GradientFormError,
     GradientIntoBufferError,
     NoGradientOfInputError,
     ResultCountError,
     ResultTypeError,
 )
+from tileops.errors.wording import shown
 from tileops.ops._plan import Run, with_outputs
 from tileops.ops._signature import BoundCall
 from tileops.ops._signature._describe import described
 from tileops.ops.gradient import Gradient
+from tileops.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from tileops.ops.op import Op
@@ -61,14 +64,14 @@ class Links:
         """Return the gradient of every input that gets one, by its place.
 
         Args:
-            gradients: The gradient of every new output.
+            gradients: The gradient of every output that one comes back for.
             saved: What the backward reads.
             wanted: Per input, whether it requires a gradient.
 
         Raises:
             ResultError: The backward returned another number of gradients, or something else.
         """
-        found = self.gradient.run(*[gradients[place] for place in self.outputs], *saved)
+        found = self.gradient.run(*gradients, *saved)
         listed = found if isinstance(found, tuple | list) else (found,)
         names = self.gradient.inputs
         if len(listed) != len(names):
@@ -103,6 +106,10 @@ class _Through(torch.autograd.Function):
         results = run(*inputs, **keywords)
         outputs = tuple(results) if isinstance(results, tuple | list) else (results,)
         ctx.links = links
+        # Zeros for the outputs that pass none on would be launches that nobody reads.
+        ctx.set_materialize_grads(False)
+        asked = [outputs[place] for place in links.outputs]
+        ctx.specs = [TensorSpec(tuple(one.shape), one.dtype, one.device) for one in asked]
         tensors = (*inputs, *outputs)
         ctx.save_for_backward(*[None if one is None else tensors[one] for one in links.saved])
         ctx.mark_non_differentiable(
@@ -113,8 +120,16 @@ class _Through(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
         _, _, _, *wanted = ctx.needs_input_grad
-        found = ctx.links.back(gradients, ctx.saved_tensors, wanted)
+        given = [
+            _zeros_like(spec) if gradients[place] is None else gradients[place]
+            for place, spec in zip(ctx.links.outputs, ctx.specs, strict=True)
+        ]
+        found = ctx.links.back(given, ctx.saved_tensors, wanted)
         return (None, None, None, *[found.get(place) for place in range(len(wanted))])
+
+
+def _zeros_like(spec: TensorSpec) -> torch.Tensor:
+    return torch.zeros(spec.shape, dtype=spec.dtype, device=spec.device)
 
 
 def links_of(
@@ -126,6 +141,7 @@ def links_of(
         ForwardOnlyError: A tensor requires a gradient that the call would cut off; a subclass
             where the op has a backward that does not give it.
         GradientDeclarationError: The op's backward names what its calls do not have.
+        GradientFormError: What the op declares is no backward.
     """
     if not torch.is_grad_enabled():
         return None
@@ -133,9 +149,11 @@ def links_of(
     required = [name for name, one in named if one is not None and one.requires_grad]
     if not required:
         return None
-    gradient = op.gradient()
+    gradient: Any = op.gradient()
     if gradient is None:
         raise ForwardOnlyError(op=call.op, tensor=required[0])
+    if not isinstance(gradient, Gradient) or not callable(gradient.run):
+        raise GradientFormError(op=call.op, value=shown(gradient))
     for keyword in buffers:
         raise GradientIntoBufferError(op=call.op, tensor=required[0], buffer=keyword)
     for name in required:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tileops.errors import KeyReuseError
-from tileops.ops._contract import check_classes, served
+from tileops.ops._contract import check_classes, check_tables, served
 from tileops.selection import IN_TREE, Candidate, Origin, SelectionTable
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def tables_of(op: type[Op], registry: Registry) -> Mapping[str, SelectionTable]:
         DispatchError: A class, a key or a preference breaks the contract.
     """
     name = op.__name__
+    check_tables(name, {"kernel_types": op.kernel_types, "interfaces": op.interfaces})
     candidates: dict[str, tuple[Any, Origin]] = {
         key: (one, origin_of(one)) for key, one in op.kernel_types.items()
     }

@@ -6,17 +6,20 @@ backward still needs what was there, and does not notice that a buffer lies on a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import torch
-from torch.autograd.graph import increment_version
 
 from tileops.errors import BufferOverlapError
 from tileops.ops._plan import Run
 from tileops.ops._signature import BoundCall
 
 __all__ = ["writing"]
+
+# What `torch.autograd.graph.increment_version` calls, which costs as much again.
+_increment_version: Callable[[Iterable[torch.Tensor]], None] = torch._C._increment_version
 
 Pair = tuple[str, int, int, str, int]
 """A buffer's keyword and bytes, an input's place, name and bytes."""
@@ -44,10 +47,33 @@ def writing(
         for place, (name, one) in enumerate(zip(call.inputs, inputs, strict=False))
         if name in call.written and one is not None and not one.is_inference()
     ]
-    keywords = [name for name, one in buffers.items() if not one.is_inference()]
+    noted = _noted(run, places)
+    return _into(noted, call, inputs, buffers) if buffers else noted
+
+
+def _noted(run: Run, places: Sequence[int]) -> Run:
+    """Return *run*, the writes into the inputs at these places told to torch."""
+    if not places:
+        return run
+    first, *others = places
+    pick = itemgetter(first, *others) if others else lambda inputs: (inputs[first],)
+
+    def run_and_note(*inputs: Any, **given: Any) -> Any:
+        results = run(*inputs, **given)
+        _increment_version(pick(inputs))
+        return results
+
+    return run_and_note
+
+
+def _into(
+    run: Run, call: BoundCall, inputs: Sequence[Any], buffers: Mapping[str, torch.Tensor]
+) -> Run:
+    """Return *run*, the writes into the buffers told to torch, and none of them on an input."""
     for keyword, buffer in buffers.items():
         _check_itself(call.op, keyword, buffer)
     pairs = _pairs(call, inputs, buffers)
+    keywords = [name for name, one in buffers.items() if not one.is_inference()]
 
     def run_and_note(*inputs: Any, **given: Any) -> Any:
         for keyword, size, place, name, length in pairs:
@@ -60,8 +86,7 @@ def writing(
                     given=f"a tensor in the memory of {name}",
                 )
         results = run(*inputs, **given)
-        written = [inputs[place] for place in places]
-        increment_version([*written, *[given[keyword] for keyword in keywords]])
+        _increment_version([given[keyword] for keyword in keywords])
         return results
 
     return run_and_note

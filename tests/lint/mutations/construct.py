@@ -29,17 +29,17 @@ def forget() -> None:
 
 
 def raised() -> str:
-    """Construct every op of the norm family and call the row norms on the CPU."""
+    """Construct every op of the tree and call the row norms on the CPU."""
     try:
-        ops = importlib.import_module("tileops.ops.norm")
-        modules = [f"{ops.__name__}.{found.name}" for found in pkgutil.iter_modules(ops.__path__)]
-        found = [importlib.import_module(name) for name in modules]
+        ops = importlib.import_module("tileops.ops")
+        modules = pkgutil.walk_packages(ops.__path__, f"{ops.__name__}.")
+        found = [importlib.import_module(one.name) for one in modules]
         importlib.import_module("tileops_acme")
         made = {
             name: getattr(module, name)(*((8,) if name in WITH_SHAPE else ()))
             for module in found
             for name in getattr(module, "__all__", ())
-            if name.endswith("FwdOp")
+            if name.endswith(("FwdOp", "BwdOp"))
         }
         for name in WITH_SHAPE:
             call(made[name], torch.ones(2, 8))
