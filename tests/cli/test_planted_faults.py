@@ -8,7 +8,6 @@ and architectures, in a text that no tuning changes.
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import subprocess
 import sys
@@ -183,8 +182,13 @@ FAULTS = {
 }
 
 
-OPS = " ".join(sorted({fault.op for fault in FAULTS.values()}))
+OPS = sorted({fault.op for fault in FAULTS.values()})
 """The ops of the inventory in the copy."""
+
+
+def before(op: str) -> str:
+    """Name the folder of what the inventory said of one op."""
+    return f"before-{op}"
 
 
 class Trees:
@@ -212,24 +216,36 @@ class Trees:
             text=True,
         )
         shutil.rmtree(folder / INVENTORY)
-        (written,) = self.run(f"tileops inventory {OPS} --update --folder {INVENTORY}", index=True)
-        assert written == Answer(0, "", "")
+        written = [f"tileops inventory {op} --update --folder {before(op)}" for op in OPS]
+        shipped = f"tileops inventory {' '.join(OPS)} --update --folder {INVENTORY}"
+        answers, _ = self.run(*written, shipped, index=True)
+        assert all(one == Answer(0, "", "") for one in answers), answers
         self.git("init", "-q")
+        (folder / ".gitignore").write_text("__pycache__/\n")
         self.commit("good")
 
-    def run(self, *lines: str, index: bool = False) -> list[Answer]:
-        """Run command lines, in a process of their own, with the sources as they are now."""
+    def run(
+        self, *lines: str, replay: bool = False, index: bool = False
+    ) -> tuple[list[Answer], dict[str, Answer]]:
+        """Run command lines, in a process of their own, with the sources as they are now.
+
+        Returns:
+            The answers, and those of the explain commands in them where they are to be run too.
+        """
         job = {
             "root": str(self.package.parent),
             "cwd": str(self.folder),
+            "commands": list(lines),
+            "replay": replay,
             "index": index,
-            "commands": [shlex.split(line)[1:] for line in lines],
         }
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         self._server.stdin.write(json.dumps(job) + "\n")
         self._server.stdin.flush()
-        return [Answer(**one) for one in json.loads(self._server.stdout.readline())]
+        found = json.loads(self._server.stdout.readline())
+        replayed = {line: Answer(**one) for line, one in found["replayed"].items()}
+        return [Answer(**one) for one in found["answers"]], replayed
 
     def edit(self, file: str, old: str, new: str) -> None:
         """Replace a text in a file of the package, at its first place."""
@@ -237,14 +253,6 @@ class Trees:
         text = path.read_text(encoding="utf-8")
         assert old in text, f"{file} no longer holds {old!r}"
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-    def family_of(self, after: str) -> str:
-        """Copy what the inventory says of the families in a folder; return the copy's name."""
-        before = self.folder / f"before-{after}"
-        before.mkdir()
-        for file in (self.folder / after).iterdir():
-            shutil.copy(self.folder / INVENTORY / file.name, before)
-        return before.name
 
     def paste(self, line: str) -> Answer:
         """Run one line in a shell."""
@@ -304,39 +312,44 @@ def trees(tmp_path_factory, environment):
     made.close()
 
 
-@pytest.fixture(scope="module", params=FAULTS)
-def planted(trees, request):
-    """One fault, and everything that is found of it."""
-    fault = FAULTS[request.param]
+@pytest.fixture(scope="module")
+def everything(trees):
+    """What is found of every fault: each in a commit, its witnesses asked of the good tree too."""
+    faulty = {name: answers_to(trees, name) for name in FAULTS}
+    comparisons, _ = trees.run(*(f"tileops diff good {name} --exit-code" for name in FAULTS))
+    printed = list(dict.fromkeys(line for _, shown in faulty.values() for line in shown))
+    witnesses, _ = trees.run(*printed)
+    sound = dict(zip(printed, witnesses, strict=True))
+    return {
+        name: Found(*answers, compared, {line: (sound[line], one) for line, one in shown.items()})
+        for (name, (answers, shown)), compared in zip(faulty.items(), comparisons, strict=True)
+    }
+
+
+def answers_to(trees, name):
+    """Plant a fault, ask, write it into the history and take it back."""
+    fault = FAULTS[name]
     for file, old, new in fault.edits:
         trees.edit(file, old, new)
-    after = f"after-{request.param}"
-    audit, check, written = trees.run(
+    after = f"after-{name}"
+    (audit, check, written, diff), replayed = trees.run(
         f"tileops audit {fault.op}",
         f"tileops inventory {fault.op} --check",
         f"tileops inventory {fault.op} --update --folder {after}",
+        f"tileops diff {before(fault.op)} {after}",
+        replay=True,
     )
     assert written.code == 0, written.err
-    before = trees.family_of(after)
     shutil.copytree(trees.folder / after, trees.folder / INVENTORY, dirs_exist_ok=True)
-    trees.commit(request.param)
-    (diff,) = trees.run(f"tileops diff {before} {after}")
-    commands = list(dict.fromkeys(map(command_of, shown(audit) + shown(check) + shown(diff))))
-    revisions, *there = trees.run(f"tileops diff good {request.param} --exit-code", *commands)
+    trees.commit(name)
     trees.git("checkout", "-q", "good")
-    here = trees.run(*commands)
-    witnesses = dict(zip(commands, zip(here, there, strict=True), strict=True))
-    return fault, Found(audit, check, diff, revisions, witnesses)
+    return (audit, check, diff), replayed
 
 
-def shown(result: Answer) -> list[str]:
-    """Return the lines of an answer that are commands."""
-    return [line for line in result.out.splitlines() if command_of(line).startswith("tileops exp")]
-
-
-def command_of(line: str) -> str:
-    """Return a line as it is pasted into a shell."""
-    return line.strip()
+@pytest.fixture(params=FAULTS)
+def planted(everything, request):
+    """One fault, and everything that is found of it."""
+    return FAULTS[request.param], everything[request.param]
 
 
 def says(result: Answer, outcome: str) -> bool:
@@ -358,9 +371,10 @@ def change_in(result: Answer, fault: Fault) -> str:
 
 def test_the_tree_without_a_fault_is_clean(trees):
     """What is found below is due to the faults."""
-    audit, check, diff = trees.run(
-        f"tileops audit {OPS}",
-        f"tileops inventory {OPS} --check",
+    ops = " ".join(OPS)
+    (audit, check, diff), _ = trees.run(
+        f"tileops audit {ops}",
+        f"tileops inventory {ops} --check",
         f"tileops diff good {INVENTORY} --exit-code",
     )
 
@@ -426,11 +440,10 @@ def test_every_command_that_is_printed_tells_the_trees_apart(planted):
         assert before.out != after.out, command
 
 
-def test_a_command_can_be_pasted(trees):
+def test_a_command_can_be_pasted(trees, everything):
     """In a shell the command of a fault says what it says above."""
     fault = FAULTS["removed-preference"]
-    (compared,) = trees.run("tileops diff good removed-preference")
-    command = change_in(compared, fault)
+    command = change_in(everything["removed-preference"].revisions, fault)
     trees.git("checkout", "-q", "removed-preference")
     pasted = trees.paste(command)
     trees.git("checkout", "-q", "good")

@@ -1,7 +1,8 @@
 """Runs command lines with the tileops of other source trees: a job a line in, its results out.
 
 A job is JSON: the folder that tileops is imported from, the working directory and the command
-lines. What every tree needs, torch above all, is imported once; a forked child serves each job.
+lines; and whether to run, in turn, the explain commands that these print. What every tree needs,
+torch above all, is imported once; a forked child serves each job.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
@@ -42,7 +44,11 @@ def serve(job: dict[str, Any]) -> None:
         path = os.path.join(os.path.dirname(_index.__file__), _index.FILE)
         with open(path, "w", encoding="utf-8") as file:
             file.write(_index.build())
-    print(json.dumps([run(words) for words in job["commands"]]), flush=True)
+    answers = [run(shlex.split(line)[1:]) for line in job["commands"]]
+    printed = {line.strip() for one in answers for line in one["out"].splitlines()}
+    pasted = sorted(line for line in printed if line.startswith("tileops explain"))
+    replayed = {line: run(shlex.split(line)[1:]) for line in pasted if job["replay"]}
+    print(json.dumps({"answers": answers, "replayed": replayed}), flush=True)
 
 
 if __name__ == "__main__":

@@ -83,8 +83,8 @@ def test_later_minor_versions_are_read(tmp_path):
     [
         pytest.param(b"", "ended before it recorded anything", id="empty"),
         pytest.param(HEADER[:-1], "ended before it recorded anything", id="half-a-header"),
-        pytest.param(b"\x00\xff\n", "is no recording: line 1", id="binary"),
-        pytest.param(b"[1]\n", "is no recording: line 1", id="other-json"),
+        pytest.param(b"\x00\xff\n", "it does not begin with a line of JSON", id="binary"),
+        pytest.param(b"[1]\n", "it does not begin with a line of JSON", id="other-json"),
         pytest.param(b'{"a":1}\n', "is no recording: line 1", id="other-object"),
         pytest.param(RECORD, "it has no header", id="no-header"),
         pytest.param(HEADER + b"{}x\n" + RECORD, "is no recording: line 2", id="damaged"),
