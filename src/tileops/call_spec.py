@@ -109,6 +109,8 @@ class CallSpec:
         board of that arch; all else is read off the device.
         """
         stated = self.stated_facts()
+        if not stated:
+            return DeviceFacts() if self.device is None else facts_of(self.device)
         if "arch" in stated and self.device_type == "cuda":
             board = first_board_of(stated["arch"])
             source = board.facts if board is not None else DeviceFacts()
@@ -292,6 +294,7 @@ def _declaration(field: dataclasses.Field[Any], hint: Any) -> Fact:
     return Fact(field.name, hint, field.default, ranges[0] if ranges else None, optional)
 
 
+_SIMPLE = frozenset({type(None), bool, int, str, torch.dtype})
 _PLAIN = (type(None), bool, int, float, str, torch.dtype, torch.device, enum.Enum)
 
 
@@ -303,6 +306,8 @@ def check_keyable(call: CallSpec) -> None:
             no hash.
     """
     for name, value in call.facts().items():
+        if type(value) in _SIMPLE:
+            continue
         problem = _unkeyable(value) or _unhashable(value)
         if problem is not None:
             raise UnkeyableFactError(

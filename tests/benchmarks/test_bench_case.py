@@ -64,6 +64,14 @@ def test_cases_are_chosen_by_name_and_pattern(names, only, sweep, expected):
     assert {case.source for case in cases} <= ({"sweep"} if sweep else {"manifest"})
 
 
+def test_the_sweep_of_the_matrix_product():
+    """Each layer is multiplied by one token and by thousands, in the layout of a linear layer."""
+    cases = cases_of(chosen_ops(["gemm"]), "cuda", "sweep-2112-7168-*", True)
+    tokens = [1 << power for power in range(14)]
+    assert [case.workload.name for case in cases] == [f"sweep-2112-7168-tokens-{m}" for m in tokens]
+    assert [case.cost.flops for case in cases] == [2 * m * 2112 * 7168 for m in tokens]
+
+
 def test_an_unknown_name_is_an_error():
     """The sentence lists what there is."""
     with pytest.raises(UnknownOpError, match=r"LayerNormFwdOp.*norm"):

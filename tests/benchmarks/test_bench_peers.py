@@ -65,6 +65,51 @@ def test_the_composition_of_a_row_norm(op, params, shapes, expected):
         torch.testing.assert_close(given.double(), wanted.double(), rtol=1e-5, atol=1e-5)
 
 
+def standardized(x, dims, eps):
+    """Return data over its deviation, the mean and the reciprocal deviation, in float64."""
+    x = x.double()
+    mean = x.mean(dims, keepdim=True)
+    rstd = ((x - mean).square().mean(dims, keepdim=True) + eps).rsqrt()
+    return (x - mean) * rstd, mean.flatten(), rstd.flatten()
+
+
+def test_the_composition_of_batch_norm():
+    """In training it returns the batch's statistics and moves the running ones."""
+    x, mean, weight, bias = rows((5, 3, 4), 3, 3, 3)
+    var = torch.ones(3)
+    run = NORM.compositions["BatchNormFwdOp"]({"training": True, "momentum": 1.0, "eps": 0.1})
+    y, batch_mean, rstd = run(x, mean, var, weight, bias)
+    normal, *statistics = standardized(x, (0, 2), 0.1)
+    torch.testing.assert_close(y.double(), normal * weight[:, None] + bias[:, None])
+    torch.testing.assert_close(batch_mean.double(), statistics[0])
+    torch.testing.assert_close(rstd.double(), statistics[1])
+    torch.testing.assert_close(mean, batch_mean)
+    fixed = NORM.compositions["BatchNormFwdOp"]({"eps": 0.1})(x, mean, var, weight, bias)
+    expected = (x - mean[:, None]) * (var[:, None] + 0.1).rsqrt() * weight[:, None]
+    torch.testing.assert_close(fixed, expected + bias[:, None])
+
+
+def test_the_composition_of_the_gradients_of_batch_norm():
+    """They are what autograd finds in the definition."""
+    x, dy, weight = rows((5, 3, 4), (5, 3, 4), 3)
+    leaves = [x.double().requires_grad_(), weight.double().requires_grad_()]
+    normal, mean, rstd = standardized(leaves[0], (0, 2), 1e-5)
+    expected = torch.autograd.grad((normal * leaves[1][:, None] * dy).sum(), leaves)
+    run = NORM.compositions["BatchNormBwdOp"]({})
+    dx, dw, db = run(dy, x, mean.detach().float(), rstd.detach().float(), weight)
+    torch.testing.assert_close(dx.double(), expected[0], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(dw.double(), expected[1], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(db, dy.sum((0, 2)))
+
+
+def test_the_composition_of_instance_norm():
+    """Every plane is normalized by itself."""
+    x, weight, bias = rows((5, 3, 4), 3, 3)
+    y = NORM.compositions["InstanceNormFwdOp"]({"eps": 0.1})(x, None, None, weight, bias)
+    normal, *_ = standardized(x, (2,), 0.1)
+    torch.testing.assert_close(y.double(), normal * weight[:, None] + bias[:, None])
+
+
 @pytest.mark.parametrize("trans_a", [False, True])
 @pytest.mark.parametrize("trans_b", [False, True])
 def test_the_composition_of_the_matrix_product(trans_a, trans_b):

@@ -1,7 +1,10 @@
 """The shapes in which matrix products are cut: they fit the chip, cover the product, end soon."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from tileops.kernels.gemm.programs.order import tile_at
 from tileops.kernels.gemm.tiles import (
     BOUNDED_TILES,
     GEMV_ROWS,
@@ -50,7 +53,9 @@ def test_skinny_blocks_share_a_multiprocessor(tile):
     ring = tile.stages * (tile.rows + tile.columns) * tile.k * 2
     part = tile.rows * (tile.columns + 4) * 4
     assert tile.resident * (max(ring, part) + 2048) <= HOPPER_CHIP
-    assert tile.threads == tile.columns // 64 * 128
+    # A warpgroup takes 64 columns of the result at a time.
+    assert tile.columns % (tile.threads // 2) == 0
+    assert tile.rows * tile.columns / tile.threads <= 128
 
 
 def test_skinny_tiles_cover_their_rows():
@@ -78,11 +83,11 @@ def test_splits_leave_every_block_something(tile, n, k):
     ("n", "k", "splits"),
     [
         pytest.param(24576, 4096, 1, id="enough-columns"),
-        pytest.param(7168, 2048, 2, id="half-enough"),
-        pytest.param(4096, 7168, 4, id="a-quarter"),
+        pytest.param(16384, 2048, 2, id="half-enough"),
+        pytest.param(7168, 2048, 4, id="a-quarter"),
         pytest.param(2112, 7168, 8, id="few-columns"),
         pytest.param(64, 65536, 8, id="no-more-than-a-cluster"),
-        pytest.param(64, 512, 1, id="too-short-to-split"),
+        pytest.param(64, 256, 1, id="too-short-to-split"),
     ],
 )
 def test_splits_fill_the_multiprocessors(n, k, splits):
@@ -135,3 +140,24 @@ def test_gemv_layouts(n, k):
         assert layout.batch >= 1
     lanes = columns_layout(n, k).columns // 8
     assert lanes in (4, 8)
+
+
+INTEGERS = SimpleNamespace(
+    min=min, truncmod=lambda one, other: one % other, truncdiv=lambda one, other: one // other
+)
+"""What `tile_at` asks of TileLang, on numbers."""
+
+
+@pytest.mark.parametrize("columns", [1, 2, 9, 33])
+@pytest.mark.parametrize("rows", [1, 7, 15, 16, 17, 32, 40])
+def test_every_tile_has_one_place(rows, columns):
+    """The order goes through the tiles without leaving one out, whatever their numbers."""
+    tiles = [tile_at(INTEGERS, place, rows, columns) for place in range(rows * columns)]
+    assert sorted(tiles) == [(row, column) for row in range(rows) for column in range(columns)]
+
+
+def test_neighbours_in_the_order_share_operands():
+    """132 tiles in a row touch about as few rows and columns as they can."""
+    tiles = [tile_at(INTEGERS, place, 64, 32) for place in range(132)]
+    rows, columns = ({tile[axis] for tile in tiles} for axis in (0, 1))
+    assert (len(rows), len(columns)) == (16, 9)

@@ -9,11 +9,18 @@ from tileops.kernels.attention.gqa.form import GQAForm
 from tileops.kernels.attention.gqa.plain import on_plain, plain
 from tileops.kernels.attention.gqa.single_launch import SingleLaunch
 from tileops.kernels.attention.gqa.split_decode import SplitDecode
+from tileops.kernels.attention.gqa.tickets import LINE, Tickets
 from tileops.kernels.attention.gqa.tiling import decode_tiling
 
 F16, BF16, F8 = torch.float16, torch.bfloat16, torch.float8_e4m3fn
 CPU = torch.device("cpu")
-COUNTERS = torch.zeros(64, dtype=torch.int32)
+
+
+class CpuTickets(Tickets):
+    """The counters that captured launches take, on a device without streams."""
+
+    def take(self, device, count):
+        return self.take_captured(device, count)
 
 
 def form(dtype="float16", out_dtype="float16", heads=8, heads_kv=2, dim=64):
@@ -31,7 +38,7 @@ def decoding(one, cluster=1, whole=False):
         132,
         CPU,
         whole=whole,
-        tickets=lambda device: COUNTERS,
+        tickets=CpuTickets(),
     )
     return program, notes
 
@@ -52,7 +59,6 @@ def test_a_short_sequence_is_not_split():
     assert (o.shape, o.dtype, o.is_contiguous()) == (q.shape, BF16, True)
     assert clusters == 1
     assert parts.shape[0] == counters.shape[0] == 1
-    assert counters is not COUNTERS
 
 
 @pytest.mark.parametrize("cluster", [1, 8])
@@ -67,7 +73,8 @@ def test_a_long_sequence_has_memory_for_every_part(cluster, heads):
     assert clusters > 1
     assert parts.shape == (2 * 2 * tiles * clusters, rows * 64 + 4 * rows * cluster)
     assert parts.dtype == torch.float32
-    assert counters is COUNTERS
+    assert counters.shape == (2 * 2 * tiles * cluster,)
+    assert not counters.any()
 
 
 def test_one_cluster_whatever_the_length():
@@ -166,3 +173,37 @@ def test_plain_tensors_pay_nothing():
     assert first is dense
     assert second.stride() == (3, 1)
     assert third is None
+
+
+def test_captured_launches_share_no_counters():
+    """Each has its own, in lines of its own, until none is left; then new zeros are made."""
+    tickets = Tickets()
+    tickets.prepare(CPU)
+    first = tickets.take_captured(CPU, 5)
+    second = tickets.take_captured(CPU, LINE + 1)
+    third = tickets.take_captured(CPU, LINE)
+    starts = [one.data_ptr() // 4 - first.data_ptr() // 4 for one in (first, second, third)]
+    assert starts == [0, LINE, 3 * LINE]
+    assert [len(one) for one in (first, second, third)] == [5, LINE + 1, LINE]
+    first[:] = 7
+    assert not any(one.any() for one in (second, third))
+    while tickets._captured[CPU].numel():
+        tickets.take_captured(CPU, 1 << 20 if tickets._captured[CPU].numel() >= 1 << 20 else LINE)
+    late, later = tickets.take_captured(CPU, 3), tickets.take_captured(CPU, 3)
+    assert late.untyped_storage().data_ptr() != first.untyped_storage().data_ptr()
+    assert late.data_ptr() != later.data_ptr()
+    assert not late.any()
+
+
+def test_counters_are_prepared_once():
+    """A second program on a device does not give counters out anew."""
+    tickets = Tickets()
+    tickets.prepare(CPU)
+    first = tickets.take_captured(CPU, LINE)
+    tickets.prepare(CPU)
+    assert tickets.take_captured(CPU, LINE).data_ptr() == first.data_ptr() + 4 * LINE
+
+
+def test_without_counters_prepared():
+    """A device that nothing was built for has zeros made for the launch."""
+    assert not Tickets().take_captured(CPU, 9).any()

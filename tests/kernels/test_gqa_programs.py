@@ -7,7 +7,7 @@ import pytest
 from tileops.kernels.attention.gqa.form import GQAForm
 from tileops.kernels.attention.gqa.programs import decode, prefill, prefill_cp_async
 from tileops.kernels.attention.gqa.tiling import decode_tiling, fp8_tiling, prefill_tiling
-from tileops.kernels.compile import OWN_BARRIERS, lower, nvcc
+from tileops.kernels.compile import lower, nvcc
 
 BUDGET = {80: 163 << 10, 89: 99 << 10, 90: 227 << 10}
 F8 = "float8_e4m3fn"
@@ -20,9 +20,9 @@ def form(dtype, dim=128, heads=32, heads_kv=4, softcap=0.0, causal=False):
     return GQAForm(heads, heads_kv, dim, dtype, out, dim**-0.5, softcap, causal)
 
 
-def checked(program, arch, passes=None):
+def checked(program, arch, passes):
     """Compile a program; nothing spills and its blocks fit the architecture's boards."""
-    code = lower(program, arch, passes or {})
+    code = lower(program, arch, passes)
     assert code.cubin
     assert code.spilled == 0
     assert code.shared <= BUDGET[arch]
@@ -31,7 +31,7 @@ def checked(program, arch, passes=None):
 
 def decoded(one, arch, cluster=1):
     tiling = decode_tiling(one.dim, one.itemsize, arch, BUDGET[arch], cluster)
-    return checked(decode.program(one, tiling), arch, OWN_BARRIERS)
+    return checked(decode.program(one, tiling), arch, decode.PASSES)
 
 
 def attended(one, arch):
@@ -41,7 +41,7 @@ def attended(one, arch):
         return checked(program, arch, prefill_cp_async.PASSES)
     tiling = prefill_tiling(one.dim, arch, BUDGET[arch])
     if arch >= 90:
-        return checked(prefill.program(one, tiling), arch)
+        return checked(prefill.program(one, tiling), arch, prefill.PASSES)
     return checked(prefill_cp_async.program(one, tiling), arch, prefill_cp_async.PASSES)
 
 

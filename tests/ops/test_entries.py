@@ -258,6 +258,38 @@ def test_iter_kernels():
     ]
 
 
+def test_a_build_that_asks_for_itself():
+    """It recurses, which Python stops, and does not wait for itself for ever."""
+    kernel_type, _ = noting()
+    op = op_with(a=kernel_type)
+    kernel_type.entry_for = classmethod(
+        lambda cls, call: (call.n, lambda: op.kernel_for("layer_norm", call))
+    )
+    with pytest.raises(RecursionError):
+        op.kernel_for("layer_norm", spec())
+
+
+def test_a_build_that_asks_for_another():
+    """A kernel may be made of other kernels of its op."""
+    kernel_type, noted = noting()
+    op = op_with(a=kernel_type)
+    built = kernel_type.entry_for
+
+    def entry_for(cls, call):
+        identity, factory = built(call)
+
+        def build():
+            if call.n > 1:
+                op.kernel_for("layer_norm", spec(call.n // 2))
+            return factory()
+
+        return identity, build
+
+    kernel_type.entry_for = classmethod(entry_for)
+    op.kernel_for("layer_norm", spec(8))
+    assert noted.built == [1, 2, 4, 8]
+
+
 class NoPair(ScaleKernel):
     @classmethod
     def entry_for(cls, call):

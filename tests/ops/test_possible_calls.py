@@ -107,6 +107,26 @@ def test_an_impossible_call(ask, changes, message):
 
 
 @pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        pytest.param({"arch": "90"}, "arch must be an int of 0 or more, got '90'", id="text"),
+        pytest.param({"arch": 9.0}, "arch must be an int of 0 or more, got 9.0", id="float"),
+        pytest.param(
+            {"sm_count": True}, "sm_count must be an int of 0 or more, got True", id="bool"
+        ),
+        pytest.param({"smem_budget": -1}, "smem_budget must be an int of 0 or more", id="negative"),
+    ],
+)
+def test_device_facts_that_no_device_has(stated, message):
+    """What is stated of a device is checked as well."""
+    op = FactsFwdOp()
+    with pytest.raises(ImpossibleCallError, match=message):
+        op.key_for("facts", FactsCall(n=8, **stated))
+    with pytest.raises(ImpossibleCallError, match=message):
+        op.explain("facts", FactsCall(n=8, **stated))
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         pytest.param({"n": 1}, id="lowest"),

@@ -133,3 +133,18 @@ def test_failing_tuner_of_a_later_kernel(ask):
     act()
     assert (noted.built, noted.tuned) == ([8], [8])
     torch.testing.assert_close(op(x), F.layer_norm(x, (8,)))
+
+
+def test_a_tuner_that_calls_its_op():
+    """It finds the kernel that it tunes, and is not asked again meanwhile."""
+    kernel_type, noted = noting()
+    op, tune = op_with(a=kernel_type), kernel_type.request_tune
+
+    def request_tune(self):
+        op(torch.ones(2, 8))
+        tune(self)
+
+    kernel_type.request_tune = request_tune
+    op.request_tune()
+    op(torch.ones(2, 8))
+    assert (noted.built, noted.tuned) == ([8], [8])

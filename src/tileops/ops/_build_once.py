@@ -26,7 +26,8 @@ def device_guard(device: torch.device | None) -> AbstractContextManager[Any]:
 class BuildOnce(Generic[K, V]):
     """A cache of built kernels.
 
-    Concurrent misses of one key build once, and different keys build in parallel. A build or a
+    Concurrent misses of one key build once, and different keys build in parallel. A build may ask
+    for another key; one that asks for its own recurses, instead of waiting for ever. A build or a
     tuning that fails leaves nothing behind and is tried again by the next caller. With a limit,
     the values asked for longest ago are forgotten.
 
@@ -39,7 +40,7 @@ class BuildOnce(Generic[K, V]):
         self._values: dict[K, tuple[V, torch.device | None]] = {}
         self._tuned: set[K] = set()
         # A lock is there for as long as somebody holds it or waits for it.
-        self._locks: WeakValueDictionary[K, threading.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[K, threading.RLock] = WeakValueDictionary()
         self._lock = threading.Lock()
         self.tuning = False
 
@@ -93,9 +94,9 @@ class BuildOnce(Generic[K, V]):
         with self._lock:
             return [(key, value) for key, (value, _) in self._values.items()]
 
-    def _lock_of(self, key: K) -> threading.Lock:
+    def _lock_of(self, key: K) -> threading.RLock:
         with self._lock:
-            return self._locks.setdefault(key, threading.Lock())
+            return self._locks.setdefault(key, threading.RLock())
 
     def _use(self, key: K, found: tuple[V, torch.device | None], limit: int) -> None:
         """Make *key* the last used one, and forget the first used beyond the limit."""
@@ -111,6 +112,11 @@ class BuildOnce(Generic[K, V]):
         request_tune = getattr(value, "request_tune", None)
         if not self.tuning or key in self._tuned or request_tune is None:
             return
-        with device_guard(device):
-            request_tune()
+        # First: a tuner may call the op that it tunes for.
         self._tuned.add(key)
+        try:
+            with device_guard(device):
+                request_tune()
+        except BaseException:
+            self._tuned.discard(key)
+            raise

@@ -30,33 +30,43 @@ _NAMES = {
 _facts: WeakKeyDictionary[type[CallSpec], tuple[Fact, ...]] = WeakKeyDictionary()
 
 
-def check_possible(op: str, interface: str, call: CallSpec) -> None:
+def check_possible(op: str, interface: str, call: CallSpec, *, typed: bool = False) -> None:
     """Check that an op can make a call.
+
+    Args:
+        op: The op's name.
+        interface: The interface's key in the op.
+        call: The call.
+        typed: Whether the facts come from the op itself, and so have their types.
 
     Raises:
         ImpossibleCallError: A fact has another type or lies outside its range, or the call spec
             says why no op makes such a call.
     """
-    problem = _impossible(call)
+    problem = (None if typed else _mistyped(call)) or call.impossible() or _out_of_range(call)
     if problem is not None:
         raise ImpossibleCallError(op=op, interface=interface, problem=problem)
 
 
-def _impossible(call: CallSpec) -> str | None:
-    facts = _declared(type(call))
-    for fact in facts:
+def _mistyped(call: CallSpec) -> str | None:
+    for name, stated in call.stated_facts().items():
+        if not isinstance(stated, int) or isinstance(stated, bool) or stated < 0:
+            return f"{name} must be an int of 0 or more, got {shown(stated)}"
+    for fact in _declared(type(call)):
         value = getattr(call, fact.name)
         wanted = _wanted(fact)
         if wanted is not None and not _fits(fact, value):
             kind = type(value).__name__
             return f"{fact.name} must be {wanted}, got {shown(value)} ({kind})"
-    reason = call.impossible()
-    if reason is not None:
-        return reason
-    for fact in facts:
-        value = getattr(call, fact.name)
-        if fact.range is not None and value is not None and value not in fact.range:
-            return f"{fact.name} must be {fact.range}, got {value}"
+    return None
+
+
+def _out_of_range(call: CallSpec) -> str | None:
+    for fact in _declared(type(call)):
+        if fact.range is not None:
+            value = getattr(call, fact.name)
+            if value is not None and value not in fact.range:
+                return f"{fact.name} must be {fact.range}, got {value}"
     return None
 
 

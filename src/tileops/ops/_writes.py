@@ -37,14 +37,14 @@ def writing(
         BufferOverlapError: Several elements of a buffer lie in one place; by the calls, an input
             lies in a buffer.
     """
+    if not call.written and not buffers:
+        return run
     places = [
         place
         for place, (name, one) in enumerate(zip(call.inputs, inputs, strict=False))
         if name in call.written and one is not None and not one.is_inference()
     ]
     keywords = [name for name, one in buffers.items() if not one.is_inference()]
-    if not places and not buffers:
-        return run
     for keyword, buffer in buffers.items():
         _check_itself(call.op, keyword, buffer)
     pairs = _pairs(call, inputs, buffers)

@@ -291,7 +291,7 @@ class Op:
         if kernel is not None:
             return kernel
         check_keyable(call)
-        check_possible(type(self).__name__, interface, call)
+        check_possible(type(self).__name__, interface, call, typed=True)
         selection = tell(select(table, call))
         selection.winner()
         return self._build(selection, call)

@@ -44,8 +44,7 @@ def select(table: SelectionTable, call: Call) -> Selection:
 
 
 def _outcome(excluded: list[Verdict], top: list[str]) -> Outcome:
-    stages = {verdict.stage for verdict in excluded}
-    if Stage.RAISED in stages:
+    if any(verdict.stage is Stage.RAISED for verdict in excluded):
         return Outcome.DEFECTIVE
     if len(top) == 1:
         return Outcome.SELECTED
@@ -53,4 +52,5 @@ def _outcome(excluded: list[Verdict], top: list[str]) -> Outcome:
         return Outcome.AMBIGUOUS
     # An interface whose every key is for other device types is another condition than one whose
     # keys run here and refuse: the remedy is a backend, not another call.
-    return Outcome.NO_DEVICE if stages <= {Stage.DEVICE} else Outcome.UNSERVED
+    nowhere = all(verdict.stage is Stage.DEVICE for verdict in excluded)
+    return Outcome.NO_DEVICE if nowhere else Outcome.UNSERVED

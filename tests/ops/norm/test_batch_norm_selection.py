@@ -26,16 +26,14 @@ def expected(call, streams):
     """Return the word for the implementation that should serve a call."""
     if call.arch not in SUPPORTED:
         return None
-    item = 4 if call.dtype == F32 else 2
-    plane = call.spatial * item
-    together = next(k for k in (1, 2, 4, 8) if plane * k % 16 == 0)
+    plane = call.spatial * (4 if call.dtype == F32 else 2)
     short = call.spatial <= 320 and (plane % 16 or plane < 128)
-    size = streams * call.n * plane
-    group = size * (together if short else 1)
+    length, size = streams * call.n * call.spatial, streams * call.n * plane
     room = call.smem_budget - (24 << 10)
-    if call.arch == 90 and 64 << 10 < group <= 16 * (room - (8 << 10)):
+    shared = room - (8 << 10)
+    if call.arch == 90 and (6400 < length <= shared if short else 64 << 10 < size <= 16 * shared):
         return "cluster"
-    if short and group <= room:
+    if short and 16 * length <= room:
         return "wide"
     if plane >= 128 and size <= room:
         return "whole"
@@ -73,6 +71,10 @@ def test_backward_boundaries(case):
         pytest.param(80, 32, 256, 3136, F16, "split", id="a100-resnet-1"),
         pytest.param(80, 32, 1024, 3136, F16, "kernel", id="a100-many-long-channels"),
         pytest.param(90, 32, 64, 1, F16, "wide", id="fully-connected"),
+        pytest.param(90, 6400, 8, 1, F16, "wide", id="6400-elements-of-short-planes"),
+        pytest.param(90, 6401, 8, 1, F16, "cluster", id="6401-elements-of-short-planes"),
+        pytest.param(90, 199680, 8, 1, F32, "cluster", id="short-planes-of-sixteen-blocks"),
+        pytest.param(90, 199681, 8, 1, F32, "split", id="short-planes-of-more-than-sixteen"),
         pytest.param(90, 32, 8, 1024, F16, "whole", id="64-KiB"),
         pytest.param(90, 33, 8, 1024, F16, "cluster", id="one-sample-more"),
         pytest.param(90, 16, 8, 1024, F32, "whole", id="64-KiB-fp32"),
@@ -106,7 +108,8 @@ def test_training(arch, n, c, spatial, dtype, word):
     ("arch", "n", "c", "spatial", "word"),
     [
         pytest.param(90, 32, 512, 784, "cluster", id="resnet-2"),
-        pytest.param(90, 32, 1024, 196, "wide", id="resnet-3"),
+        pytest.param(90, 32, 1024, 196, "cluster", id="resnet-3"),
+        pytest.param(90, 32, 2048, 49, "wide", id="resnet-4"),
         pytest.param(90, 16, 8, 1024, "whole", id="64-KiB"),
         pytest.param(90, 17, 8, 1024, "cluster", id="one-sample-more"),
         pytest.param(90, 1, 8, 798720, "cluster", id="sixteen-blocks"),
@@ -163,19 +166,21 @@ def test_interfaces_of_one_implementation(op, interface, key, arch, n):
         pytest.param(
             "fwd_train_wide",
             {"n": 4, "c": 8, "spatial": 321},
-            "serves planes of at most 320 elements, got 321",
+            "serves planes of at most 320 elements that are no whole 16-byte accesses or below "
+            "128 bytes, got 321 elements",
             id="wide-long-plane",
         ),
         pytest.param(
             "fwd_train_wide",
             {"n": 4, "c": 8, "spatial": 64},
-            "serves planes that end within 16 bytes or are shorter than 128, got 128 bytes",
+            "serves planes of at most 320 elements that are no whole 16-byte accesses or below "
+            "128 bytes, got 64 elements",
             id="wide-whole-accesses",
         ),
         pytest.param(
             "fwd_train_wide",
             {"n": 8897, "c": 8, "spatial": 1},
-            "serves neighbouring channels that take at most 142336 bytes, got 142352",
+            "serves channels of 142336 bytes at 16 an element, got 142352",
             id="wide-too-many-samples",
         ),
         pytest.param(
@@ -210,10 +215,12 @@ def test_reasons(key, facts, reason):
 @pytest.mark.parametrize(
     ("n", "spatial", "reason"),
     [
+        pytest.param(6400, 1, "serves short planes of more than 6400 elements, got 6400"),
+        pytest.param(199681, 1, "serves short planes of at most 199680 elements, got 199681"),
         pytest.param(32, 1024, "serves channels that take more than 65536 bytes, got 65536"),
         pytest.param(1, 1597448, "serves channels that take at most 3194880 bytes, got 3194896"),
     ],
-    ids=["short", "long"],
+    ids=["few", "many", "short", "long"],
 )
 def test_reasons_of_the_cluster(n, spatial, reason):
     """A cluster neither serves what one block holds nor what sixteen cannot."""

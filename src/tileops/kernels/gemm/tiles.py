@@ -125,9 +125,9 @@ class SkinnyTile:
 # rows of the first operand through the L2 cache, so more rows want more columns to spread that
 # over.
 SKINNY_TILES = (
-    SkinnyTile(rows=32, columns=64, k=128, stages=4, threads=128, resident=2),
+    SkinnyTile(rows=32, columns=128, k=64, stages=5, threads=256, resident=2),
     SkinnyTile(rows=64, columns=128, k=64, stages=4, threads=256, resident=2),
-    SkinnyTile(rows=128, columns=128, k=64, stages=6, threads=256, resident=1),
+    SkinnyTile(rows=128, columns=256, k=64, stages=4, threads=256, resident=1),
 )
 """Tiles by the rows that they have room for, ascending up to SKINNY_ROWS."""
 

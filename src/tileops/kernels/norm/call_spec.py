@@ -222,7 +222,7 @@ class BatchNormCall(CallSpec):
     spatial: Annotated[int, Range(1, 2**31 - 1)] = 1
     dtype: torch.dtype = torch.float16
     eps: Annotated[float, Range(0.0)] = 1e-5
-    momentum: Annotated[float, Range(0.0, 1.0)] = 0.1
+    momentum: float = 0.1
     has_weight: bool = True
     has_bias: bool = True
     has_running_stats: bool = True
@@ -240,12 +240,9 @@ class BatchNormCall(CallSpec):
         return 4 if self.dtype == torch.float32 else 2
 
     @property
-    def neighbours(self) -> int:
-        """Channels that a block takes side by side, so that they are whole 16-byte accesses."""
-        size = self.spatial * self.itemsize
-        if self.spatial > limits.LONGEST_COLUMN or size % 16 == 0:
-            return 1
-        return 2 if size % 8 == 0 else 4 if size % 4 == 0 else 8
+    def short(self) -> bool:
+        """Whether planes alone waste accesses, so that neighbouring ones go together."""
+        return limits.side_by_side(self.spatial, self.itemsize)
 
 
 class BatchNormTrainFwdInterface(KernelInterface):

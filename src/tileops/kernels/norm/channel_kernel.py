@@ -12,7 +12,6 @@ from tileops.kernels.norm.programs.channel_layout import (
     ChannelLayout,
     Planes,
     passing,
-    side_by_side,
 )
 
 __all__ = ["ChannelKernel"]
@@ -36,8 +35,7 @@ class ChannelKernel(Kernel):
     @classmethod
     def planes(cls, call: BatchNormCall) -> Planes:
         """Describe the channels of *call*, and how they are walked."""
-        by_columns = side_by_side(call.spatial, call.itemsize)
-        return Planes(call.n, call.c, call.spatial, call.itemsize, by_columns, cls.streams)
+        return Planes(call.n, call.c, call.spatial, call.itemsize, call.short, cls.streams)
 
     @classmethod
     def layout(cls, call: BatchNormCall) -> ChannelLayout:

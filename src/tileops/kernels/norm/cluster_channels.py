@@ -6,6 +6,7 @@ from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
     LARGEST_CLUSTER,
+    SHORT_SLICE,
     SLICE,
     ChannelLayout,
     in_cluster,
@@ -25,12 +26,18 @@ class ClusterChannels(ChannelKernel):
     @classmethod
     def refusal(cls, call: BatchNormCall) -> str | None:
         """Refuse channels that one block holds well, and those that no cluster holds."""
-        size = cls.streams * call.n * call.spatial * call.itemsize * call.neighbours
+        length, room = cls.streams * call.n * call.spatial, cls.room(call) - _UNEVEN
+        if call.short:
+            if length <= SHORT_SLICE:
+                return f"serves short planes of more than {SHORT_SLICE} elements, got {length}"
+            if length > room:
+                return f"serves short planes of at most {room} elements, got {length}"
+            return super().refusal(call)
+        size = length * call.itemsize
         if size <= SLICE:
             return f"serves channels that take more than {SLICE} bytes, got {size}"
-        room = LARGEST_CLUSTER * (cls.room(call) - _UNEVEN)
-        if size > room:
-            return f"serves channels that take at most {room} bytes, got {size}"
+        if size > LARGEST_CLUSTER * room:
+            return f"serves channels that take at most {LARGEST_CLUSTER * room} bytes, got {size}"
         return super().refusal(call)
 
     @classmethod

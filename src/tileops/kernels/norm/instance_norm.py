@@ -13,12 +13,12 @@ from tileops.kernels.kernel import Entry
 from tileops.kernels.norm.call_spec import BatchNormCall, InstanceNormFwdInterface
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
+    SLICE,
     ChannelLayout,
     Planes,
     in_cluster,
     on_chip,
     passing,
-    side_by_side,
 )
 from tileops.kernels.norm.programs.channel_normal import Factors
 
@@ -29,9 +29,7 @@ _FIRST_CLUSTER_ARCH = 90
 
 def instances(call: BatchNormCall) -> Planes:
     """Describe the planes of *call* as the channels of one sample."""
-    by_columns = side_by_side(call.spatial, call.itemsize)
-    # Accesses divide a sample of the call, and so all of its samples together.
-    return Planes(1, call.n * call.c, call.spatial, call.itemsize, by_columns)
+    return Planes(1, call.n * call.c, call.spatial, call.itemsize, call.short)
 
 
 def layout_of_instances(call: BatchNormCall) -> ChannelLayout:
@@ -39,7 +37,7 @@ def layout_of_instances(call: BatchNormCall) -> ChannelLayout:
     facts = call.device_facts()
     planes = instances(call)
     staged = None
-    if (facts.arch or 0) >= _FIRST_CLUSTER_ARCH and not planes.by_columns:
+    if (facts.arch or 0) >= _FIRST_CLUSTER_ARCH and call.spatial * call.itemsize > SLICE:
         staged = in_cluster(planes, facts)
     return staged or on_chip(planes, facts) or passing(planes, facts)
 

@@ -25,18 +25,15 @@ class WideChannels(ChannelKernel):
     @classmethod
     def refusal(cls, call: BatchNormCall) -> str | None:
         """Refuse planes that are accessed well by themselves, and groups that fit no block."""
-        if call.spatial > LONGEST_COLUMN:
-            return f"serves planes of at most {LONGEST_COLUMN} elements, got {call.spatial}"
-        plane = call.spatial * call.itemsize
-        if plane >= SHORTEST_PLANE and plane % ACCESS == 0:
+        if not call.short:
             return (
-                f"serves planes that end within {ACCESS} bytes or are shorter than "
-                f"{SHORTEST_PLANE}, got {plane} bytes"
+                f"serves planes of at most {LONGEST_COLUMN} elements that are no whole "
+                f"{ACCESS}-byte accesses or below {SHORTEST_PLANE} bytes, got {call.spatial} "
+                "elements"
             )
-        size = cls.streams * call.n * plane * call.neighbours
-        room = cls.room(call)
+        size, room = ACCESS * cls.streams * call.n * call.spatial, cls.room(call)
         if size > room:
-            return f"serves neighbouring channels that take at most {room} bytes, got {size}"
+            return f"serves channels of {room} bytes at {ACCESS} an element, got {size}"
         return super().refusal(call)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Peers of the row norms: torch eager and compiled, and Liger where it is installed."""
+"""Peers of normalization: torch eager and compiled, and Liger where it is installed."""
 
 from __future__ import annotations
 
@@ -79,6 +79,69 @@ def ada_layer_norm_zero(params: Params) -> Function:
     return run
 
 
+def batch_norm(params: Params) -> Function:
+    """Return batch normalization; in training with the statistics that torch saves."""
+    training, momentum = params.get("training", False), params.get("momentum", 0.1)
+    eps = params.get("eps", 1e-5)
+
+    def train(
+        x: Tensor,
+        mean: Tensor | None = None,
+        var: Tensor | None = None,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return torch.native_batch_norm(x, weight, bias, mean, var, True, momentum, eps)
+
+    def infer(
+        x: Tensor,
+        mean: Tensor,
+        var: Tensor,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        return F.batch_norm(x, mean, var, weight, bias, False, momentum, eps)
+
+    return train if training else infer
+
+
+def batch_norm_bwd(params: Params) -> Function:
+    """Return the gradients of batch normalization in training."""
+
+    def run(
+        grad: Tensor, x: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        backward = torch.ops.aten.native_batch_norm_backward
+        gradients: tuple[Tensor, Tensor, Tensor] = backward(
+            grad, x, weight, None, None, mean, rstd, True, 1e-5, [True, True, True]
+        )
+        return gradients
+
+    return run
+
+
+def instance_norm(params: Params) -> Function:
+    """Return instance normalization."""
+    own, momentum = params.get("use_input_stats", True), params.get("momentum", 0.1)
+    eps = params.get("eps", 1e-5)
+
+    def run(
+        x: Tensor,
+        mean: Tensor | None = None,
+        var: Tensor | None = None,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        return F.instance_norm(x, mean, var, weight, bias, own, momentum, eps)
+
+    return run
+
+
+def positive(tensor: Tensor, generator: torch.Generator) -> None:
+    """Fill with values between 0.5 and 1.5, as variances and deviations are."""
+    tensor.uniform_(0.5, 1.5, generator=generator)
+
+
 def liger_layer_norm(params: Params, inputs: Inputs) -> Function:
     """Return Liger's layer normalization; it needs a weight and a bias."""
     from liger_kernel.ops.layer_norm import LigerLayerNormFunction as Liger  # type: ignore[import-not-found]
@@ -129,6 +192,10 @@ FAMILY = Family(
         "FusedAddRMSNormFwdOp": fused_add_rms_norm,
         "AdaLayerNormFwdOp": ada_layer_norm,
         "AdaLayerNormZeroFwdOp": ada_layer_norm_zero,
+        "BatchNormFwdOp": batch_norm,
+        "BatchNormBwdOp": batch_norm_bwd,
+        "InstanceNormFwdOp": instance_norm,
     },
     others=_LIGER,
+    fills={"running_var": positive, "rstd": positive},
 )

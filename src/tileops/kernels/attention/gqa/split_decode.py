@@ -37,7 +37,7 @@ class SplitDecode:
         device: torch.device,
         *,
         whole: bool = False,
-        tickets: Callable[[torch.device], torch.Tensor] = TICKETS.here,
+        tickets: Tickets = TICKETS,
     ) -> None:
         """Keep what launches calls of one form.
 
@@ -48,11 +48,12 @@ class SplitDecode:
             sm_count: Multiprocessors of the device.
             device: Where the program runs.
             whole: Whether each head's keys go to one cluster, however many they are.
-            tickets: Returns the counters that a launch on the current stream of a device uses.
+            tickets: The counters of launches on the device.
         """
         self._launch, self._form, self._tiling = launch, form, tiling
         self._sm_count, self._whole, self._tickets = sm_count, whole, tickets
         self._floats = record_floats(form.group, form.dim, tiling.cluster)
+        tickets.prepare(device)
         self._out_dtype: torch.dtype = getattr(torch, form.out_dtype)
         # What a launch without parts to merge is passed, and does not touch.
         self._no_parts, self._no_tickets = allocated_apart(
@@ -99,10 +100,10 @@ class SplitDecode:
         pairs = q.shape[0] * self._form.heads_kv * head_tiles(self._form.group)
         clusters = self.clusters(pairs, k.shape[1])
         passed = 2 + sum(one is not None for one in scales)
-        launch, dtype, tickets = self._launch, self._out_dtype, self._tickets
+        launch, dtype, take = self._launch, self._out_dtype, self._tickets.take
         no_parts, no_tickets = self._no_parts, self._no_tickets
         empty_like, empty = torch.empty_like, torch.empty
-        size = (pairs * clusters, self._floats)
+        size, counters = (pairs * clusters, self._floats), pairs * self._tiling.cluster
 
         def run_whole(q: torch.Tensor, *others: Any) -> torch.Tensor:
             o = empty_like(q, dtype=dtype)
@@ -113,7 +114,7 @@ class SplitDecode:
             device = q.device
             o = empty_like(q, dtype=dtype)
             parts = empty(size, dtype=torch.float32, device=device)
-            launch(q, *others[:passed], o, parts, tickets(device), clusters)
+            launch(q, *others[:passed], o, parts, take(device, counters), clusters)
             return o
 
         return on_plain(run_whole if clusters == 1 else run_split, q, k, v, *scales)

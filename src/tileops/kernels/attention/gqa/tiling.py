@@ -99,8 +99,10 @@ def decode_tiling(
     for resident, warps, keys, stages in _DECODE_CHOICES:
         tiles = warps * stages * 2 * keys * row_stride(width, itemsize) * itemsize
         parts = (warps + (cluster > 1)) * part + cluster * ROWS * 16
-        # TileLang lets parts take the place of tiles, except where queries are staged as well.
-        shared = tiles + ROWS * width * 2 + parts if width > 128 else max(tiles, parts)
+        kept = ROWS * width * 2 if width > 128 else 0
+        # TileLang lets parts take the place of tiles where both are all that a block stages.
+        apart = kept > 0 or width > dim
+        shared = kept + (tiles + parts if apart else max(tiles, parts))
         if shared + 1024 <= smem_budget and resident * (shared + 2048) <= SM_SHARED.get(
             arch, smem_budget
         ):
@@ -110,6 +112,7 @@ def decode_tiling(
 
 # Blocks of a multiprocessor, warps, keys of a tile, stages.
 _DECODE_CHOICES = (
+    (3, 4, 16, 3),
     (2, 4, 16, 3),
     (2, 4, 16, 2),
     (1, 4, 16, 3),

@@ -59,10 +59,11 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     lines = dim_k // 8
     lanes = min(32, pairs)  # Lanes of a warp that share a run.
     groups = pairs // lanes
+    # Products that are under way at once, as far as registers hold them.
+    together = max(1, min(levels, 96 * threads // (C * C) - 1))
+    batches = [range(n, min(n + together, levels)) for n in range(0, levels, together)]
     # bfloat16 has 8 bits: what is added to the state is rounded twice, the rest after the first.
     exact = dtype == "bfloat16"
-    # Two warps' width of 8 and sixteen rows each: a smaller half leaves warps without a tile.
-    halved = C // 2 >= 32
 
     def place(sequence, heads, seq_len):
         """Say where a block is among rows of every step and head."""
@@ -107,7 +108,8 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
         s.t = T.alloc_local((R, 2), f32)
         s.own = T.alloc_local((R,), f32)
         s.swap = T.alloc_local((2,), f32)
-        s.product = T.alloc_fragment((C // 2, C // 2) if halved else (C, C), f32)
+        s.product = [T.alloc_fragment((C, C), f32) for _ in batches[0]]
+        s.found = T.alloc_fragment((C, C), f32)
 
     def copy(to, source, there):
         """Start a copy of 16 bytes, or of zeros. No macro: its arguments would be read first."""
@@ -135,11 +137,22 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
             T.fence_proxy_async()
         T.sync_threads()
 
+    def multiply(a, b, result, **options):
+        """Multiply; on Hopper the result is there once it is settled."""
+        return T.gemm(a, b, result, annotations={"wg_wait": -1}, **options)
+
+    def held(fragment):
+        """The registers of a thread that hold its share of a fragment."""
+        elements = fragment.shape[0] * fragment.shape[1]
+        return elements * (2 if fragment.dtype == dtype else 4) // 4 // threads
+
     @T.macro
-    def clear_scores(s):
-        """Zero the scores; those above the diagonal stay so."""
-        for i, j in T.Parallel(C, C):
-            s.scores[i, j] = T.cast(0, dtype)
+    def settle(results, later=0):
+        """Wait for products, but not for the *later* ones that were started after them."""
+        if hopper:
+            T.wait_wgmma(later)
+            for one in results:
+                T.warpgroup_fence_operand(one, num_regs=held(one))
 
     @T.macro
     def fetch(to, source, at, first):
@@ -186,14 +199,6 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
             for i in T.vectorized(2):
                 s.totals[run, column + i] = s.far[i]
         T.sync_threads()
-
-    def without_bit(number, level):
-        """Remove one bit, as the steps of one half of every halved block are counted."""
-        return (number >> (level + 1) << level) + number % (1 << level)
-
-    def with_bit(number, level, bit):
-        """Put one bit in: which step the one of this number in its halves is."""
-        return (number >> level << (level + 1)) + (bit << level) + number % (1 << level)
 
     # How lanes add up every step's product with itself: first they swap halves of the steps, so
     # that each is left with few of them.
@@ -242,14 +247,10 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     def halve_run(s, level, run, column):
         """Write a halving within runs, then let each half reach over its neighbour."""
         for r in tuple(range(R)):
-            late = (r >> level) & 1
-            row = (
-                run * (R // 2) + without_bit(r, level) + late * (C // 2) if halved else run * R + r
-            )
-            if late:
-                put(s, s.level[level], row, column, s.q[r, 0], s.q[r, 1])
+            if (r >> level) & 1:
+                put(s, s.level[level], run * R + r, column, s.q[r, 0], s.q[r, 1])
             else:
-                put(s, s.level[level], row, column, s.k[r, 0], s.k[r, 1])
+                put(s, s.level[level], run * R + r, column, s.k[r, 0], s.k[r, 1])
         for r in tuple(range(R)):
             for i in tuple(range(2)):
                 if (r >> level) & 1:
@@ -264,27 +265,23 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     def halve_runs(s, level, run, column):
         """Write a halving between runs, then let each half reach over its neighbour."""
         m = level - local
-        late = (run >> m) & 1
         beside = ((run >> m) ^ 1) << m
-        for r in tuple(range(R)):
-            row = without_bit(run, m) * R + r + late * (C // 2) if halved else run * R + r
-            put(
-                s,
-                s.level[level],
-                row,
-                column,
-                T.if_then_else(late == 1, s.q[r, 0], s.k[r, 0]),
-                T.if_then_else(late == 1, s.q[r, 1], s.k[r, 1]),
-            )
         for i in tuple(range(2)):
             s.far[i] = s.totals[beside, column + i]
         for n in tuple(range(1, 1 << m)):
             for i in tuple(range(2)):
                 s.far[i] *= s.totals[beside + n, column + i]
-        for r in tuple(range(R)):
-            for i in tuple(range(2)):
-                s.q[r, i] *= T.if_then_else(late == 1, s.far[i], 1.0)
-                s.k[r, i] *= T.if_then_else(late == 1, 1.0, s.far[i])
+        # A warp has one run where keys are wide, and takes one way.
+        if (run >> m) & 1 == 1:
+            for r in tuple(range(R)):
+                put(s, s.level[level], run * R + r, column, s.q[r, 0], s.q[r, 1])
+                for i in tuple(range(2)):
+                    s.q[r, i] *= s.far[i]
+        else:
+            for r in tuple(range(R)):
+                put(s, s.level[level], run * R + r, column, s.k[r, 0], s.k[r, 1])
+                for i in tuple(range(2)):
+                    s.k[r, i] *= s.far[i]
 
     @T.macro
     def put_writing(s, row, column, r):
@@ -349,36 +346,34 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
             put_faded(s, run, column)
         publish()
 
+    def parted(s, group, i, j, found):
+        """The score of step i with step j where one of a group of halvings parts them."""
+        for level, product in zip(group, s.product, strict=False):
+            here = T.And((i >> level) == (j >> level) + 1, (i >> level) % 2 == 1)
+            found = T.if_then_else(here, product[i, j], found)
+        return found
+
+    def own(s, i):
+        """The score of step i with itself."""
+        score = s.diagonal[0, i]
+        for n in range(1, groups):
+            score = score + s.diagonal[n, i]
+        return score
+
     @T.macro
     def score(s):
-        """Multiply every halving's queries and keys; above the diagonal, zeros stay."""
-        for level in tuple(range(levels)):
-            if halved:
-                T.gemm(
-                    s.level[level][C // 2 : C, :],
-                    s.level[level][0 : C // 2, :],
-                    s.product,
-                    transpose_B=True,
-                    clear_accum=True,
+        """Multiply every halving's queries and keys, and keep of each product what it parts."""
+        for group in tuple(batches):
+            for level, product in tuple(zip(group, s.product, strict=False)):
+                multiply(
+                    s.level[level], s.level[level], product, transpose_B=True, clear_accum=True
                 )
-                for i, j in T.Parallel(C // 2, C // 2):
-                    if (i >> level) == (j >> level):
-                        s.scores[with_bit(i, level, 1), with_bit(j, level, 0)] = T.cast(
-                            s.product[i, j], dtype
-                        )
-            else:
-                T.gemm(
-                    s.level[level], s.level[level], s.product, transpose_B=True, clear_accum=True
-                )
-                for i, j in T.Parallel(C, C):
-                    if T.And(((i >> level) & 1) == 1, (i >> level) == (j >> level) + 1):
-                        s.scores[i, j] = T.cast(s.product[i, j], dtype)
-        step = T.get_thread_binding()
-        if step < C:
-            s.swap[0] = s.diagonal[0, step]
-            for n in tuple(range(1, groups)):
-                s.swap[0] += s.diagonal[n, step]
-            s.scores[step, step] = T.cast(s.swap[0], dtype)
+            settle(tuple(s.product[: len(group)]))
+            for i, j in T.Parallel(C, C):
+                before = 0.0 if group[0] == 0 else s.found[i, j]
+                s.found[i, j] = parted(s, group, i, j, before)
+        for i, j in T.Parallel(C, C):
+            s.scores[i, j] = T.cast(T.if_then_else(i == j, own(s, i), s.found[i, j]), dtype)
         if hopper:
             T.fence_proxy_async()
 
@@ -388,6 +383,6 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
         for i, j in T.Parallel(s.values.shape[1], dim_k):
             state[i, j] = state[i, j] * s.faded[j]
         for one in tuple(s.writing):
-            T.gemm(s.values, one, state, transpose_A=True, policy=T.GemmWarpPolicy.FullRow)
+            multiply(s.values, one, state, transpose_A=True, policy=T.GemmWarpPolicy.FullRow)
 
     return SimpleNamespace(**{**locals(), "tiles": tiles_})

@@ -102,7 +102,6 @@ def program(dim_k, dim_v, dtype, scale, has_initial_state, tiles, arch):
                 for i, j in T.Parallel(W, dim_k):
                     if value + i < dim_v:
                         state[i, j] = initial[mine, j, value + i]
-            L.clear_scores(s)
             L.fetch(s.queries, q, at, start)
             L.fetch(s.keys, k, at, start)
             L.fetch(s.logs, g, at, start)
@@ -121,11 +120,17 @@ def program(dim_k, dim_v, dtype, scale, has_initial_state, tiles, arch):
                 L.score(s)
                 L.arrive(1)
                 T.copy(state, packed)
-                T.gemm(packed, s.reading, output, transpose_B=True, policy=rows, clear_accum=True)
-                T.gemm(s.values, s.scores, output, transpose_A=True, transpose_B=True, policy=rows)
+                L.multiply(
+                    packed, s.reading, output, transpose_B=True, policy=rows, clear_accum=True
+                )
+                L.multiply(
+                    s.values, s.scores, output, transpose_A=True, transpose_B=True, policy=rows
+                )
                 L.absorb(s, state)
+                L.settle((output,), len(s.writing))
                 for i, j in T.Parallel(W, C):
                     staged[j, i] = T.cast(output[i, j], dtype)
+                L.settle((state, packed))
                 T.sync_threads()
                 write_outputs(o, staged, at, first, value)
             if part == parts - 1:

@@ -92,6 +92,7 @@ def program(dim_k, dim_v, dtype, tiles, arch):
                     if thread + n * threads < dim_k:
                         left[n] *= s.faded[thread + n * threads]
                 L.absorb(s, state)
+                L.settle((state,))
                 T.sync_threads()
             for i, j in T.Parallel(W, dim_k):
                 if value + i < dim_v:

@@ -86,14 +86,14 @@ def chunk_tiles(dim_k: int, dim_v: int, arch: int) -> ChunkTiles:
     A warp owns sixteen values of the state. The shared memory of a chunk grows with its steps,
     the width of a key and the number of halvings: 64 steps of 128-wide keys fit Hopper alone.
     """
-    if arch >= 90:
-        chunk = 64 if dim_k <= 128 else 32
-        # A chunk of 32-wide keys has a run of two columns for each of 128 threads, not of 256.
-        width = 128 if dim_v > 64 and dim_k > 32 else 64
-    else:
-        chunk = 64 if dim_k <= 32 else 32
-        width = 64
-    return ChunkTiles(chunk, 8, width, 2 * width)
+    # A chunk of 32-wide keys has a run of two columns for each of 128 threads, not of 256.
+    width = 128 if arch >= 90 and dim_v > 64 and dim_k > 32 else 64
+    threads = 2 * width
+    chunk = 64 if dim_k <= (128 if arch >= 90 else 32) else 32
+    # Longer runs are halved within a thread, as long as every thread has one. Where a chunk is
+    # short its keys are wide, and registers are short too.
+    run = 16 if chunk == 64 and dim_k * 2 >= threads else 8
+    return ChunkTiles(chunk, run, width, threads)
 
 
 def partitions(chunks: int, blocks: int, sm_count: int) -> Partitions:

@@ -25,6 +25,7 @@ __all__ = [
     "MOST_SPLIT_CHANNELS",
     "PARTS",
     "SHORTEST_PLANE",
+    "SHORT_SLICE",
     "SLICE",
     "ChannelLayout",
     "Planes",
@@ -51,6 +52,9 @@ BESIDE = 24 << 10
 # At this size the row norms reached 0.85 of a copy, at half of it 0.84 and at twice 0.67.
 SLICE = 64 << 10
 """Bytes that a block of a cluster stages of a channel, unless sixteen blocks are too few."""
+
+SHORT_SLICE = 6400
+"""Elements of a channel of short planes up to which one block takes it with its neighbours."""
 
 LARGEST_CLUSTER = 16
 """Blocks of a cluster at most."""
@@ -83,7 +87,7 @@ _STAGED_EARLY = 48 << 10
 
 # Accesses of a thread in flight where nothing is staged, and accesses of one part of a channel.
 _IN_FLIGHT = 4
-_PARTACCESSES = 2048
+_PART_ACCESSES = 2048
 
 # Blocks for every multiprocessor that parts of channels should make.
 _BLOCKS_EACH = 16
@@ -236,7 +240,7 @@ def parts(planes: Planes, layout: ChannelLayout, facts: DeviceFacts, most: int) 
     groups = -(-planes.channels // layout.group)
     wanted = -(-_sms(facts) * _BLOCKS_EACH // groups)
     accesses = planes.items * max(layout.lanes, 1)
-    return max(1, min(wanted, -(-accesses // _PARTACCESSES), most, planes.items))
+    return max(1, min(wanted, -(-accesses // _PART_ACCESSES), most, planes.items))
 
 
 def in_cluster(planes: Planes, facts: DeviceFacts) -> ChannelLayout | None:
@@ -248,7 +252,8 @@ def in_cluster(planes: Planes, facts: DeviceFacts) -> ChannelLayout | None:
     by_size = -(-size // SLICE)
     groups = -(-planes.channels // planes.group)
     by_count = min(_sms(facts) // groups, -(-size // (SLICE // 4)))
-    blocks = min(1 << max(0, max(by_size, by_count) - 1).bit_length(), LARGEST_CLUSTER)
+    wanted = max(by_size, by_count, 2)
+    blocks = min(1 << (wanted - 1).bit_length(), LARGEST_CLUSTER)
     while (layout := on_chip(planes, facts, blocks)) is None and blocks < LARGEST_CLUSTER:
         blocks *= 2
     return layout

@@ -9,7 +9,10 @@ from tileops.kernels.attention.gqa.programs.warp_tiles import LOG2E, warp_tiles
 from tileops.kernels.attention.gqa.tiling import ROWS, DecodeTiling, head_tiles, record_floats
 from tileops.kernels.compile import OWN_BARRIERS, bare_function
 
-__all__ = ["build", "program"]
+__all__ = ["PASSES", "build", "program"]
+
+PASSES = {**OWN_BARRIERS, "tl.enable_fast_math": True}
+"""Exponentials and quotients need no more than the hardware's own accuracy."""
 
 
 def build(form: GQAForm, tiling: DecodeTiling, facts: DeviceFacts) -> Callable[..., None]:
@@ -23,7 +26,7 @@ def build(form: GQAForm, tiling: DecodeTiling, facts: DeviceFacts) -> Callable[.
         how many share a sequence's keys; with one, neither is used.
     """
     assert facts.arch is not None
-    return bare_function(program(form, tiling), facts.arch, OWN_BARRIERS)
+    return bare_function(program(form, tiling), facts.arch, PASSES)
 
 
 def program(form, tiling):

@@ -14,8 +14,13 @@ from tileops.kernels.compile import bare_function
 
 __all__ = ["PASSES", "build", "program"]
 
-PASSES = {"tl.disable_tma_lower": True, "tl.disable_warp_specialized": True}
-"""The copies are those that the program states."""
+PASSES = {
+    "tl.disable_tma_lower": True,
+    "tl.disable_warp_specialized": True,
+    "tl.enable_fast_math": True,
+}
+"""The copies are those that the program states. Exponentials and quotients need no more than the
+hardware's own accuracy."""
 
 
 def build(form: GQAForm, tiling: PrefillTiling, facts: DeviceFacts) -> Callable[..., None]:
@@ -88,6 +93,7 @@ def program(form, tiling):
             T.clear(s.scores)
             T.gemm(q_tile, k_tile, s.scores, transpose_B=True, policy=rows)
             B.weigh(s, t, factor)
+            B.settle(s)
             ready(v_raw, v_tile)
             if t + 1 < tiles:
                 bring(k, b, (t + 1) * N, h // G, N, k_raw)

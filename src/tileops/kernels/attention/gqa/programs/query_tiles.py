@@ -80,7 +80,7 @@ def query_tiles(T, form, tiling, compute):
 
     @T.macro
     def weigh(s, t, factor):
-        """Turn the products of tile *t* into weights, and rescale what was summed.
+        """Turn the products of tile *t* into weights, and say how what was summed shrinks.
 
         *factor* is what products are multiplied by besides the form's own units.
         """
@@ -105,10 +105,14 @@ def query_tiles(T, form, tiling, compute):
             s.shrink[i] = T.exp2(s.before[i] * log2 - s.added[i])
         for i, j in T.Parallel(M, N):
             s.scores[i, j] = T.exp2(s.scores[i, j] * log2 - s.added[i])
-        T.copy(s.scores, s.weights)
         T.reduce_sum(s.scores, s.added, dim=1)
         for i in T.Parallel(M):
             s.total[i] = s.total[i] * s.shrink[i] + s.added[i]
+
+    @T.macro
+    def settle(s):
+        """Round the weights for the product with values, and shrink what was summed."""
+        T.copy(s.scores, s.weights)
         for i, j in T.Parallel(M, W):
             s.out[i, j] *= s.shrink[i]
 
