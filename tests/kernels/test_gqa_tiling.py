@@ -11,8 +11,10 @@ from tileops.kernels.attention.gqa.tiling import (
     fp8_tiling,
     head_tiles,
     long_context_cluster,
+    part_places,
     prefill_tiling,
     row_stride,
+    shared_floats,
 )
 
 BUDGET = {80: 163 << 10, 89: 99 << 10, 90: 227 << 10}
@@ -118,3 +120,20 @@ def test_clusters_of_one_sequence(pairs, sm_count, blocks):
 def test_only_hopper_has_clusters():
     """Elsewhere a long context is merged from memory alone."""
     assert [long_context_cluster(arch) for arch in (80, 89, 90)] == [1, 1, 8]
+
+
+@pytest.mark.parametrize("cluster", [1, 2, 16])
+@pytest.mark.parametrize("rows", [1, 7, 16])
+@pytest.mark.parametrize("dim", [8, 72, 128, 256])
+def test_parts_lie_side_by_side(cluster, rows, dim):
+    """None of what a block merges lies in another's place, and all lies where tiles were staged."""
+    tiling = decode_tiling(dim, 2, 90, BUDGET[90], cluster)
+    outs, sums, received, received_sums, end = part_places(rows, dim, tiling)
+    assert outs == 0
+    assert sums - outs >= tiling.warps * rows * dim
+    assert received - sums >= tiling.warps * rows * 2
+    if cluster > 1:
+        assert (received_sums - received) * cluster >= cluster * rows * dim
+        assert end - received_sums >= cluster * rows * 2
+    assert end <= shared_floats(rows, dim, 2, tiling)
+    assert all(place % 4 == 0 for place in (sums, received, received_sums))

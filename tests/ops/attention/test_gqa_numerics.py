@@ -87,6 +87,7 @@ def test_one_key(dtype):
         pytest.param(2, 257, 8, 2, 72, F16, id="dim-72"),
         pytest.param(1, 257, 8, 2, 72, F16, id="dim-72-one-sequence"),
         pytest.param(1, 257, 8, 2, 8, F16, id="dim-8"),
+        pytest.param(129, 65536, 8, 2, 128, F16, id="more-than-2-31-elements"),
     ],
 )
 def test_every_form_of_decoding(batch, seqlen_kv, heads, heads_kv, dim, dtype):

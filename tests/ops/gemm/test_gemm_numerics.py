@@ -37,25 +37,31 @@ MODELS = [
     (2, 2112, 7168),
 ]
 CORNERS = [
-    (3, 5, 8),
-    (1, 1, 8),
-    (16, 16, 16),
-    (17, 33, 40),
-    (127, 129, 136),
-    (129, 257, 72),
-    (256, 21843, 1024),
-    (100, 100, 1000),
-    (7, 4096, 4100),
-    (200, 264, 63),
-    (200, 264, 64),
-    (200, 264, 65),
-    (200, 264, 72),
-    (200, 264, 184),
-    (200, 264, 192),
-    (200, 264, 200),
-    (200, 264, 999),
-    (4097, 4097, 128),
+    (3, 5, 8, NT),
+    (1, 1, 8, NT),
+    (16, 16, 16, NT),
+    (17, 33, 40, NT),
+    (17, 33, 40, NN),
+    (127, 129, 136, NT),
+    (127, 129, 136, TN),
+    (129, 257, 72, NT),
+    (136, 264, 77, TN),
+    (256, 21843, 1024, NT),
+    (100, 100, 1000, NN),
+    (7, 4096, 4100, NT),
+    (200, 264, 63, NN),
+    (200, 264, 64, NT),
+    (200, 264, 65, NT),
+    (200, 264, 72, TN),
+    (200, 264, 184, NT),
+    (200, 264, 192, TT),
+    (200, 264, 200, NN),
+    (203, 264, 200, TT),
+    (200, 264, 999, NT),
+    (4097, 4097, 128, NT),
 ]
+VARIED = [(NN, BF16), (NT, BF16), (TN, BF16), (TT, BF16), (NT, F16)]
+"""Layouts and dtypes of the points that vary the rows."""
 
 
 def call_of(m, n, k, layout, dtype):
@@ -66,12 +72,9 @@ def call_of(m, n, k, layout, dtype):
 def every_point():
     """Every product whose programs the tests need, once per build."""
     points = [(*size, NT, BF16) for size in MODELS]
-    points += [(*size, layout, F16) for size in CORNERS for layout in LAYOUTS.values()]
+    points += [(*corner, F16) for corner in CORNERS]
     points += [
-        (m, ONE_N, ONE_K, layout, dtype)
-        for m in (1, 2, 8, 9, 128, 136, 129)
-        for layout in LAYOUTS.values()
-        for dtype in (F16, BF16)
+        (m, ONE_N, ONE_K, layout, dtype) for m in (1, 2, 8, 9, 136) for layout, dtype in VARIED
     ]
     return points
 
@@ -108,7 +111,7 @@ def reference(a, b, layout):
     return a.double() @ b.double()
 
 
-def assert_close(d, expected, k):
+def assert_close(d, expected):
     """Compare the whole product by norm and every element by its rounding and that of the sum."""
     difference = d.double() - expected
     relative = difference.norm() / expected.norm()
@@ -118,12 +121,12 @@ def assert_close(d, expected, k):
     assert (difference.abs() <= bound).all()
 
 
-def check(op, a, b, layout, k):
+def check(op, a, b, layout):
     """Compare with float64, twice the same bits, inputs untouched."""
     kept = a.clone(), b.clone()
     expected = reference(a, b, layout)
     d = op(a, b)
-    assert_close(d, expected, k)
+    assert_close(d, expected)
     assert torch.equal(op(a, b), d)
     assert torch.equal(a, kept[0])
     assert torch.equal(b, kept[1])
@@ -133,37 +136,37 @@ def check(op, a, b, layout, k):
 def test_sizes_of_models(ops, m, n, k):
     """The model shapes agree with float64 as closely as cuBLAS does."""
     a, b = operands(m, n, k, NT, BF16)
-    check(ops[NT], a, b, NT, k)
+    check(ops[NT], a, b, NT)
     expected = reference(a, b, NT)
     ours, cublas = ((one.double() - expected).norm() for one in (ops[NT](a, b), torch.mm(a, b.T)))
     assert ours <= 1.02 * cublas
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@pytest.mark.parametrize(("m", "n", "k"), CORNERS)
+@pytest.mark.parametrize(("m", "n", "k", "layout"), CORNERS)
 def test_corners(ops, m, n, k, layout):
-    """Single-step sums, edges of tiles, odd sizes and the smallest product, in every layout."""
-    check(ops[layout], *operands(m, n, k, layout, F16), layout, k)
+    """Single-step sums, edges of tiles, odd sizes and the smallest product."""
+    check(ops[layout], *operands(m, n, k, layout, F16), layout)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@pytest.mark.parametrize("dtype", [F16, BF16], ids=["fp16", "bf16"])
+@pytest.mark.parametrize(
+    ("layout", "dtype"), VARIED, ids=["nn-bf16", "nt-bf16", "tn-bf16", "tt-bf16", "nt-fp16"]
+)
 @pytest.mark.parametrize("m", ROWS)
 def test_rows(ops, m, layout, dtype):
     """Both sides of every boundary between kernels and between their tiles."""
-    check(ops[layout], *operands(m, ONE_N, ONE_K, layout, dtype), layout, ONE_K)
+    check(ops[layout], *operands(m, ONE_N, ONE_K, layout, dtype), layout)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_growing_row_counts_build_nothing(ops, layout):
     """After a build per key no number of rows asks for another."""
     op = ops[layout]
-    for m in (1, 2, 8, 9, 128, 129, 136):
+    for m in (1, 2, 8, 9, 136):
         op(*operands(m, ONE_N, ONE_K, layout, BF16))
     before = len(list(op.iter_kernels()))
     for m in range(1, 301):
         a, b = operands(m, ONE_N, ONE_K, layout, BF16, seed=m)
-        assert_close(op(a, b), reference(a, b, layout), ONE_K)
+        assert_close(op(a, b), reference(a, b, layout))
     assert len(list(op.iter_kernels())) == before
 
 
@@ -228,7 +231,7 @@ def test_sums_beyond_float16_are_infinite(ops, m):
 def test_any_layout_in_memory(ops, m, view):
     """Strided, transposed and misaligned operands give what dense copies give."""
     a, b = (view(one) for one in operands(m, ONE_N, ONE_K, NT, BF16))
-    assert_close(ops[NT](a, b), reference(a, b, NT), ONE_K)
+    assert_close(ops[NT](a, b), reference(a, b, NT))
 
 
 @pytest.mark.parametrize("m", [1, 3, 16, 100, 200])
@@ -292,7 +295,7 @@ def test_graph_capture_replays_with_new_contents(ops, m):
             one.copy_(contents)
         graph.replay()
         torch.cuda.synchronize()
-        assert_close(d, reference(a, b, NT), ONE_K)
+        assert_close(d, reference(a, b, NT))
         assert torch.equal(again, d)
 
 
@@ -340,4 +343,4 @@ def test_offsets_beyond_32_bits(ops):
     a, b = operands(m, n, k, NT, BF16)
     d = ops[NT](a, b)
     for part in (slice(0, 200), slice(m - 200, m)):
-        assert_close(d[part], reference(a[part], b, NT), k)
+        assert_close(d[part], reference(a[part], b, NT))

@@ -279,6 +279,23 @@ def test_graph_capture_replays_with_new_contents(shape):
         assert not torch.equal(statistics[0], before)
 
 
+def test_more_than_2_to_the_31_elements():
+    """Offsets beyond 32 bits are right: the first and the last channel of a huge input."""
+    shape = (40, 64, 1024, 1024)
+    if torch.cuda.mem_get_info()[0] < 24 << 30:
+        pytest.skip("needs 24 GB of device memory")
+    x = torch.empty(shape, device="cuda", dtype=F16).normal_()
+    mean, var = running(64)
+    y = BatchNormFwdOp()(x, mean, var)
+    for channel in (0, 63):
+        normal = (x[:, channel].double() - mean[channel]) * (var[channel].double() + EPS).rsqrt()
+        reference.assert_close(y[:, channel], normal)
+    y, _, _ = BatchNormFwdOp(True)(x)
+    for channel in (0, 63):
+        normal, *_ = reference.normalized(x[:, channel], [0, 1, 2], EPS)
+        reference.assert_close(y[:, channel], normal)
+
+
 @pytest.mark.parametrize("dtype", [F16], ids=["fp16"])
 def test_growing_batches_compile_few_programs(dtype):
     """Every batch size is right; sizes near each other run one program."""

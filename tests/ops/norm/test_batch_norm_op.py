@@ -347,6 +347,20 @@ class TestAutograd:
             torch.autograd.grad(y.square().sum(), x, create_graph=True)
 
 
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        pytest.param((2, 3, 1 << 30), "a channel has at most", id="long-channel"),
+        pytest.param((1, 1 << 20, 1 << 13), "a sample has fewer than", id="large-sample"),
+    ],
+)
+def test_sizes_beyond_what_kernels_count(shape, message):
+    """A channel or a sample that is too large is refused before anything is allocated."""
+    x = TensorSpec(shape, torch.float16, torch.device("cuda:0"))
+    with pytest.raises(SignatureError, match=message):
+        CpuBatchNormFwdOp(True).explain_call(x)
+
+
 def test_requests_state_every_fact():
     """A description gives the call that a tensor would."""
     op = CpuBatchNormFwdOp(True, 0.3, 1e-3)

@@ -34,8 +34,9 @@ class GQADenseFwdOp(Op):
     the last key, so that one query of a decoding step sees every key; torch's ``is_causal`` is
     aligned to the first ones. The two agree where there are as many queries as keys.
 
-    Heads have a multiple of 8 elements, up to 256. Fp8 is served on Hopper only. What NaN or
-    infinity in a masked value does to a result is undefined.
+    Heads have a multiple of 8 elements, up to 256. Fp8 is served on Hopper only. Inputs that are
+    not dense are copied first, as several sequences of a longer cache are. What NaN or infinity in
+    a masked value does to a result is undefined.
     """
 
     kernel_types: ClassVar[Mapping[str, type[Kernel]]] = {

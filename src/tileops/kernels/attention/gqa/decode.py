@@ -56,10 +56,13 @@ class GQADecodeBs1Kernel(GQADecodeKernel):
 
     @classmethod
     def built(cls, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
-        """Compile with one cluster for every tile of query heads."""
+        """Compile with one cluster for every tile of query heads.
+
+        Where there are so many that a cluster would be one block, blocks split the keys instead.
+        """
         tiles = form.heads_kv * head_tiles(form.group)
         cluster = bs1_cluster(tiles, facts.sm_count or 1)
-        return SplitDecode.built(form, facts, cluster, whole=True)
+        return SplitDecode.built(form, facts, cluster, whole=cluster > 1)
 
 
 class GQADecodeLongContextKernel(GQADecodeKernel):

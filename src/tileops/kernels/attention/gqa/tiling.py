@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 __all__ = [
+    "KEPT_WIDTH",
     "ROWS",
     "DecodeTiling",
     "PrefillTiling",
@@ -19,13 +20,20 @@ __all__ = [
     "fp8_tiling",
     "head_tiles",
     "long_context_cluster",
+    "part_places",
     "prefill_tiling",
     "record_floats",
     "row_stride",
+    "shared_floats",
+    "slice_items",
+    "staged_width",
 ]
 
 ROWS = 16
 """Query heads in a tile: the rows of one tensor core instruction."""
+
+KEPT_WIDTH = 128
+"""The widest heads whose queries stay in registers; wider ones are kept in shared memory."""
 
 SM_SHARED = {80: 164 << 10, 89: 100 << 10, 90: 228 << 10}
 """Bytes of shared memory of a multiprocessor, each block's reserved KiB included."""
@@ -81,6 +89,47 @@ def row_stride(dim: int, itemsize: int) -> int:
     return (pieces | 1) * 16 // itemsize
 
 
+def staged_width(dim: int, itemsize: int) -> int:
+    """Return the elements that a staged row has room for: whole steps of the instructions.
+
+    Sixteen elements are a step, and 64 what a lane's 16-byte vectors of fp8 cover.
+    """
+    span = 16 if itemsize == 2 else 64
+    return math.ceil(dim / span) * span
+
+
+def shared_floats(rows: int, dim: int, itemsize: int, tiling: DecodeTiling) -> int:
+    """Return the floats of shared memory of a block, which first holds tiles, then parts.
+
+    Args:
+        rows: Query heads of a tile.
+        dim: Elements of a head.
+        itemsize: Bytes of an element.
+        tiling: The block's.
+    """
+    stride = row_stride(staged_width(dim, itemsize), itemsize)
+    tiles = tiling.warps * tiling.stages * 2 * tiling.keys * stride * itemsize // 4
+    return max(tiles, part_places(rows, dim, tiling)[-1])
+
+
+def part_places(rows: int, dim: int, tiling: DecodeTiling) -> tuple[int, int, int, int, int]:
+    """Return where in a block's floats the parts lie that it merges, and where they end.
+
+    Outputs of its warps, their maxima and sums, then what the blocks of its cluster send: a slice
+    of outputs each, maxima and sums.
+    """
+    cluster = tiling.cluster if tiling.cluster > 1 else 0
+    sums = tiling.warps * rows * (dim + 4)
+    received = sums + tiling.warps * rows * 4
+    received_sums = received + cluster * slice_items(rows, dim, tiling.cluster) * 4
+    return 0, sums, received, received_sums, received_sums + cluster * rows * 4
+
+
+def slice_items(rows: int, dim: int, cluster: int) -> int:
+    """Return how many vectors of four outputs each block of a cluster merges."""
+    return math.ceil(rows * dim // 4 / cluster)
+
+
 def decode_tiling(
     dim: int, itemsize: int, arch: int, smem_budget: int, cluster: int = 1
 ) -> DecodeTiling:
@@ -93,20 +142,15 @@ def decode_tiling(
         smem_budget: Bytes of shared memory that a block can use.
         cluster: Blocks of a cluster.
     """
-    span = 16 if itemsize == 2 else 64
-    width = math.ceil(dim / span) * span
-    part = ROWS * (dim + 8) * 4
+    width = staged_width(dim, itemsize)
     for resident, warps, keys, stages in _DECODE_CHOICES:
-        tiles = warps * stages * 2 * keys * row_stride(width, itemsize) * itemsize
-        parts = (warps + (cluster > 1)) * part + cluster * ROWS * 16
-        kept = ROWS * width * 2 if width > 128 else 0
-        # TileLang lets parts take the place of tiles where both are all that a block stages.
-        apart = kept > 0 or width > dim
-        shared = kept + (tiles + parts if apart else max(tiles, parts))
+        tiling = DecodeTiling(warps, keys, stages, resident, cluster)
+        shared = 4 * shared_floats(ROWS, dim, itemsize, tiling)
+        shared += ROWS * width * 2 if width > KEPT_WIDTH else 0
         if shared + 1024 <= smem_budget and resident * (shared + 2048) <= SM_SHARED.get(
             arch, smem_budget
         ):
-            return DecodeTiling(warps, keys, stages, resident, cluster)
+            return tiling
     return DecodeTiling(2, 16, 2, 1, cluster)
 
 

@@ -19,8 +19,11 @@ NO_TMA = MappingProxyType(
     }
 )
 
-# For a program whose warps have roles: TileLang would make all of them wait for each other.
-OWN_SYNC = MappingProxyType({"tl.disable_thread_storage_sync": True})
+# For a program whose warps have roles: TileLang takes these for one after the other, would make all
+# warps wait between them, and might give what they use the same place.
+OWN_SYNC = MappingProxyType(
+    {"tl.disable_thread_storage_sync": True, "tl.disable_shared_memory_reuse": True}
+)
 
 
 def build_all(

@@ -1,8 +1,9 @@
 """The TileLang program of a matrix product whose operands TMA brings in, for Hopper.
 
 A block stays and makes one tile after another. Its first warpgroup copies, running ahead through
-a ring of steps; each other one multiplies 64 rows with wgmma, one step of which stays under way
-while the next is awaited, and stores them while the next tile is already being copied.
+a ring of steps. Each other one makes its rows of the tile on its own: it multiplies with wgmma,
+one step of which stays under way while the next is awaited, and stores its rows while the others
+multiply.
 """
 
 from collections.abc import Callable
@@ -20,8 +21,8 @@ __all__ = ["build", "program"]
 
 _WARPGROUP = 128
 
-# The barrier of the warpgroups that multiply; the block's own is number 0.
-_MULTIPLIERS = 3
+# The barrier of the first warpgroup that multiplies; the block's own is number 0.
+_OWN_BARRIER = 3
 
 
 def build(
@@ -51,9 +52,11 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
     m = T.dynamic("m")
     stages, cluster = tile.stages, tile.cluster
     groups = tile.threads // _WARPGROUP
-    threads = tile.threads + _WARPGROUP
+    threads, height = tile.threads + _WARPGROUP, tile.m // groups
     columns, steps = -(-n // tile.n), -(-k // tile.k)
     workers = multiprocessors // cluster
+    first_shape = (tile.k, height) if trans_a else (height, tile.k)
+    second_shape = (tile.n, tile.k) if trans_b else (tile.k, tile.n)
     # The blocks of a cluster make tiles one below the other, which share the second operand.
     shape = {"cluster_dims": (cluster, 1, 1)} if cluster > 1 else {}
     shared = {"cluster_mask": (1 << cluster) - 1} if cluster > 1 else {}
@@ -61,18 +64,25 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
     @T.macro
     def copy_step(A, B, a, b, full, slot, row, column, step):
         """Bring both operands of a step into a slot, whose barrier counts their bytes."""
-        if trans_a:
-            T.tma_copy(
-                A[step * tile.k : (step + 1) * tile.k, row : row + tile.m],
-                a[slot, :, :],
-                barrier=full[slot],
-            )
-        else:
-            T.tma_copy(
-                A[row : row + tile.m, step * tile.k : (step + 1) * tile.k],
-                a[slot, :, :],
-                barrier=full[slot],
-            )
+        for group in tuple(range(groups)):
+            if trans_a:
+                T.tma_copy(
+                    A[
+                        step * tile.k : (step + 1) * tile.k,
+                        row + group * height : row + (group + 1) * height,
+                    ],
+                    a[slot, group, :, :],
+                    barrier=full[slot],
+                )
+            else:
+                T.tma_copy(
+                    A[
+                        row + group * height : row + (group + 1) * height,
+                        step * tile.k : (step + 1) * tile.k,
+                    ],
+                    a[slot, group, :, :],
+                    barrier=full[slot],
+                )
         if trans_b:
             T.tma_copy(
                 B[column : column + tile.n, step * tile.k : (step + 1) * tile.k],
@@ -101,20 +111,13 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
                 T.mbarrier_arrive(empty[slot])
 
     @T.macro
-    def multiply(a, b, acc, full, empty, first, thread):
-        """Sum up a tile; *first* counts the steps of the tiles before."""
+    def multiply(a, b, acc, full, empty, group, first, thread):
+        """Sum up the rows of a warpgroup; *first* counts the steps of the tiles before."""
         T.clear(acc)
         for step in T.serial(steps):
             slot = (first + step) % stages
             T.mbarrier_wait_parity(full[slot], (first + step) // stages % 2)
-            T.wgmma_gemm(
-                a[slot, :, :],
-                b[slot, :, :],
-                acc,
-                trans_a,
-                trans_b,
-                policy=T.GemmWarpPolicy.FullRow,
-            )
+            T.wgmma_gemm(a[slot, group, :, :], b[slot, :, :], acc, trans_a, trans_b)
             # All but this step are through with their slots.
             T.wait_wgmma(1)
             if step > 0:
@@ -123,19 +126,19 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
         release(empty, (first + steps - 1) % stages, thread)
 
     @T.macro
-    def store(acc, d, D, row, column):
+    def store(acc, d, D, group, row, column):
         # The thread that stored the tile before waits until that is read; then all know.
         T.tma_store_wait(0)
-        T.sync_threads(_MULTIPLIERS, tile.threads)
+        T.sync_threads(_OWN_BARRIER + group, _WARPGROUP)
         T.copy(acc, d)
         # TMA reads shared memory through another proxy than the threads that wrote it.
         T.fence_proxy_async()
-        T.sync_threads(_MULTIPLIERS, tile.threads)
+        T.sync_threads(_OWN_BARRIER + group, _WARPGROUP)
         if n % 8 == 0:
-            T.tma_copy(d, D[row : row + tile.m, column : column + tile.n])
+            T.tma_copy(d, D[row : row + height, column : column + tile.n])
         else:
             # Rows that are no multiple of 16 bytes are stored by the threads.
-            T.copy(d, D[row : row + tile.m, column : column + tile.n])
+            T.copy(d, D[row : row + height, column : column + tile.n])
 
     @T.prim_func
     def main(
@@ -145,14 +148,8 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
     ):
         rows = T.ceildiv(T.ceildiv(m, tile.m), cluster)
         with T.Kernel(workers * cluster, threads=threads, **shape) as block:
-            a = T.alloc_shared(
-                (stages, *((tile.k, tile.m) if trans_a else (tile.m, tile.k))), dtype
-            )
-            b = T.alloc_shared(
-                (stages, *((tile.n, tile.k) if trans_b else (tile.k, tile.n))), dtype
-            )
-            d = T.alloc_shared((tile.m, tile.n), dtype)
-            acc = T.alloc_fragment((tile.m, tile.n), "float32")
+            a = T.alloc_shared((stages, groups, *first_shape), dtype)
+            b = T.alloc_shared((stages, *second_shape), dtype)
             full = T.alloc_barrier([1] * stages)
             # A lane of every warp that reads a slot releases it.
             readers = [groups * 4 * cluster] * stages
@@ -178,15 +175,18 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
                             slot = count % stages
                             T.mbarrier_wait_parity(empty[slot], count // stages % 2 ^ 1)
                             copy_step(A, B, a, b, full, slot, row, column, step)
-            with T.ws(*range(1, groups + 1)):
-                for wave in T.serial(T.ceildiv(rows * columns, workers)):
-                    place = wave * workers + block // cluster
-                    if place < rows * columns:
-                        row = (tile_at(T, place, rows, columns)[0] * cluster + rank) * tile.m
-                        column = tile_at(T, place, rows, columns)[1] * tile.n
-                        multiply(a, b, acc, full, empty, wave * steps, thread)
-                        store(acc, d, D, row, column)
-                T.tma_store_wait(0)
+            for group in tuple(range(groups)):
+                with T.ws(1 + group):
+                    acc = T.alloc_fragment((height, tile.n), "float32")
+                    d = T.alloc_shared((height, tile.n), dtype)
+                    for wave in T.serial(T.ceildiv(rows * columns, workers)):
+                        place = wave * workers + block // cluster
+                        if place < rows * columns:
+                            row = (tile_at(T, place, rows, columns)[0] * cluster + rank) * tile.m
+                            column = tile_at(T, place, rows, columns)[1] * tile.n
+                            multiply(a, b, acc, full, empty, group, wave * steps, thread)
+                            store(acc, d, D, group, row + group * height, column)
+                    T.tma_store_wait(0)
             if cluster > 1:
                 # A block stays until no other arrives at its barriers any more.
                 T.cluster_sync()

@@ -69,12 +69,14 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
         """Say where a block is among rows of every step and head."""
         at = SimpleNamespace(sequence=sequence, heads=heads, seq_len=seq_len)
         at.origin = T.alloc_local((1,), "int64")
+        at.end = T.alloc_local((1,), "int32")
         return at
 
     @T.macro
-    def begin(at):
+    def begin(at, end):
         """Find the row of the block's first step, once: it takes a division."""
         T.import_source(_SOURCE)
+        at.end[0] = T.min(end, at.seq_len)
         batch = T.cast(at.sequence // at.heads, "int64")
         at.origin[0] = batch * at.seq_len * at.heads + at.sequence % at.heads
 
@@ -122,20 +124,22 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
         T.call_extern("handle", "tileops::commit_copies")
 
     @T.macro
-    def arrive(pending):
-        """Wait for the thread's copies but the last *pending* groups, then for every thread."""
-        if pending:
-            T.call_extern("handle", "tileops::await_all_but_one")
-        else:
-            T.call_extern("handle", "tileops::await_copies")
-        T.sync_threads()
-
-    @T.macro
     def publish():
         """Let every thread, and the tensor cores, see what this one wrote to shared memory."""
         if hopper:
             T.fence_proxy_async()
         T.sync_threads()
+
+    @T.macro
+    def arrive():
+        """Wait for the thread's copies but the last group, then for every thread."""
+        T.call_extern("handle", "tileops::await_all_but_one")
+        publish()
+
+    @T.macro
+    def finish():
+        """Wait for the copies that were started for a chunk that never came."""
+        T.call_extern("handle", "tileops::await_copies")
 
     def multiply(a, b, result, **options):
         """Multiply; on Hopper the result is there once it is settled."""
@@ -156,7 +160,7 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
 
     @T.macro
     def fetch(to, source, at, first):
-        """Start the copies of a chunk; steps past the last are zeros, whose gates are one."""
+        """Start the copies of a chunk; steps past the end are zeros, whose gates are one."""
         for n in T.unroll(C * lines // threads):
             where = T.get_thread_binding() + n * threads
             step = where // lines
@@ -164,7 +168,7 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
             copy(
                 to[step, column],
                 source[row(at, first + step), column],
-                first + step < at.seq_len,
+                first + step < at.end[0],
             )
 
     @T.macro
@@ -374,8 +378,6 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
                 s.found[i, j] = parted(s, group, i, j, before)
         for i, j in T.Parallel(C, C):
             s.scores[i, j] = T.cast(T.if_then_else(i == j, own(s, i), s.found[i, j]), dtype)
-        if hopper:
-            T.fence_proxy_async()
 
     @T.macro
     def absorb(s, state):

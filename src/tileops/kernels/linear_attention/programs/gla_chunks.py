@@ -83,7 +83,7 @@ def program(dim_k, dim_v, dtype, scale, has_initial_state, tiles, arch):
             initial = T.make_tensor_from_addr(initial_at, (states, dim_k, dim_v), f32)
             mine = T.cast(part, "int64") * (batch * heads) + sequence
             at = L.place(sequence, heads, seq_len)
-            L.begin(at)
+            L.begin(at, (part + 1) * span * C)
             s = L.tiles(W)
             L.score_tiles(s)
             # A halving's tile is done with when the outputs are, and its rows are swizzled: a warp
@@ -110,7 +110,7 @@ def program(dim_k, dim_v, dtype, scale, has_initial_state, tiles, arch):
                 first = start + c * C
                 L.fetch_values(s, v, at, first, value, dim_v)
                 L.commit()
-                L.arrive(1)
+                L.arrive()
                 L.decay(s)
                 L.spread(s)
                 L.fetch(s.queries, q, at, first + C)
@@ -118,7 +118,7 @@ def program(dim_k, dim_v, dtype, scale, has_initial_state, tiles, arch):
                 L.fetch(s.logs, g, at, first + C)
                 L.commit()
                 L.score(s)
-                L.arrive(1)
+                L.arrive()
                 T.copy(state, packed)
                 L.multiply(
                     packed, s.reading, output, transpose_B=True, policy=rows, clear_accum=True
@@ -133,6 +133,7 @@ def program(dim_k, dim_v, dtype, scale, has_initial_state, tiles, arch):
                 L.settle((state, packed))
                 T.sync_threads()
                 write_outputs(o, staged, at, first, value)
+            L.finish()
             if part == parts - 1:
                 for i, j in T.Parallel(W, dim_k):
                     if value + i < dim_v:

@@ -63,7 +63,7 @@ def program(dim_k, dim_v, dtype, tiles, arch):
             fades = T.make_tensor_from_addr(fades_at, (rows, dim_k), f32)
             mine = T.cast(part, "int64") * (batch * heads) + sequence
             at = L.place(sequence, heads, seq_len)
-            L.begin(at)
+            L.begin(at, (part + 1) * span * C)
             s = L.tiles(W)
             state = T.alloc_fragment((W, dim_k), f32)
             left = T.alloc_local((columns,), f32)
@@ -81,19 +81,20 @@ def program(dim_k, dim_v, dtype, tiles, arch):
                 first = start + c * C
                 L.fetch_values(s, v, at, first, value, dim_v)
                 L.commit()
-                L.arrive(1)
+                L.arrive()
                 L.decay(s)
                 L.gather(s)
                 L.fetch(s.keys, k, at, first + C)
                 L.fetch(s.logs, g, at, first + C)
                 L.commit()
-                L.arrive(1)
+                L.arrive()
                 for n in T.unroll(columns):
                     if thread + n * threads < dim_k:
                         left[n] *= s.faded[thread + n * threads]
                 L.absorb(s, state)
                 L.settle((state,))
                 T.sync_threads()
+            L.finish()
             for i, j in T.Parallel(W, dim_k):
                 if value + i < dim_v:
                     states[part + 1, sequence // heads, sequence % heads, j, value + i] = state[

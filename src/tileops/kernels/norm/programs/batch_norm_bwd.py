@@ -58,6 +58,7 @@ def program(spatial, dtype, layout, has_weight):
         with T.Kernel(B.grid(channels), threads=layout.threads, **B.cluster) as block:
             B.begin()
             s = B.place(block, samples, channels, (dy, x), (dx,))
+            B.settle_place(s)
             S.place(s)
             P.place(s, mean, rstd, weight, grad_weight, grad_bias)
             B.fetch(s)

@@ -64,6 +64,7 @@ def program(spatial, eps, momentum, dtype, layout, factors):
         with T.Kernel(B.grid(channels), threads=layout.threads, **B.cluster) as block:
             B.begin()
             s = B.place(block, samples, channels, (x,), (y,))
+            B.settle_place(s)
             S.place(s)
             N.place(s, weight, bias, running_mean, running_var, mean, rstd, period)
             B.fetch(s)

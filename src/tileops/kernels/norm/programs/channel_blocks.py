@@ -55,8 +55,8 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     @T.macro
     def deal(where, block, parts):
         """Find a block's group and part; in variables, or every index would divide anew."""
-        where[0] = block // parts
-        where[1] = block % parts
+        where[0] = T.truncdiv(block, parts)
+        where[1] = block - where[0] * parts
 
     def each():
         """Walk the thread's staged items; ask `holds` of each."""
@@ -82,7 +82,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         s.items = samples if lanes else samples * plane
         s.chunk = s.items
         if part is not None or blocks > 1:
-            share = T.ceildiv(s.items, shares)
+            share = T.truncdiv(s.items + shares - 1, shares)
             s.chunk = share if lanes else T.ceildiv(share, 8) * 8
         s.first = s.part * s.chunk
         s.limit = T.min(s.chunk, s.items - s.first)
@@ -94,7 +94,8 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         slots = per * (rows * lanes if lanes else threads) if staged else 1
         s.stage = T.alloc_shared((streams, slots, V), dtype)
         s.packed = T.alloc_local((streams, 1 if staged else flight, V), dtype)
-        s.item = T.alloc_local((1,), "int32")
+        s.item = T.alloc_local((3,), "int32")
+        s.sample_pitch = T.alloc_local((1,), "int32")
         s.access = T.alloc_local((1,), "int64")
         s.result = T.alloc_local((V,), dtype)
         s.x = T.alloc_local((V,), f32)
@@ -134,24 +135,34 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         return T.if_then_else(there(s), some, 0) if lanes else some
 
     def trips(s):
-        """How often the block reads a flight of items, where nothing is staged."""
-        return T.ceildiv(T.max(s.limit, 0), step * flight)
+        """How often every thread of the block reads a flight of items, where nothing is staged."""
+        return T.max(s.limit, 0) // (step * flight)
+
+    def sample(s, number):
+        """The first access of a sample."""
+        if access == 16:
+            # A product of 32 bits each: a sample of that many accesses exceeds any memory.
+            return T.cast(number, "int64") * T.cast(s.sample_pitch[0], "int64")
+        return T.cast(number, "int64") * s.pitch
 
     @T.macro
-    def locate(s, k, clamped):
-        """Find the access that is the thread's item *k*; *clamped* to one that exists."""
-        # Kept in a variable of 32 bits: as a part of the index the division would be of 64.
+    def settle_place(s):
+        """Keep in variables what every item's place follows from."""
+        s.sample_pitch[0] = T.cast(s.pitch, "int32")
+
+    @T.macro
+    def locate(s, k):
+        """Find the access that is the thread's item *k*."""
+        # Kept in variables of 32 bits: as parts of the index the divisions would be of 64.
         s.item[0] = s.first + k * step + s.own
-        if clamped:
-            s.item[0] = T.min(s.item[0], s.items - 1)
         if lanes:
-            s.access[0] = T.cast(s.turn, "int64") * width + s.column
-            if clamped:
-                s.access[0] = T.min(s.access[0], s.pitch - 1)
-            s.access[0] += T.cast(s.item[0], "int64") * s.pitch
+            s.access[0] = sample(s, s.item[0])
+            s.access[0] += T.cast(s.turn, "int64") * width + s.column
         else:
-            s.access[0] = T.cast(s.first_channel * plane + s.item[0] % plane, "int64")
-            s.access[0] += T.cast(s.item[0] // plane, "int64") * s.pitch
+            s.item[1] = T.truncdiv(s.item[0], plane)
+            s.item[2] = s.item[0] - s.item[1] * plane
+            s.access[0] = sample(s, s.item[1]) + s.item[2]
+            s.access[0] += T.cast(s.first_channel, "int64") * plane
 
     def slot(s, k):
         """Where the block stages the thread's item *k*."""
@@ -182,7 +193,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         if staged:
             for k in each():
                 if holds(s, k):
-                    locate(s, k, False)
+                    locate(s, k)
                     for stream in tuple(range(streams)):
                         bring(s, stream, k)
                 if singly:
@@ -200,7 +211,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     def look(s, k, u):
         """Read the thread's item *k* of every stream, packed, into place *u* of a flight."""
         if not staged:
-            locate(s, k, True)
+            locate(s, k)
         for stream in tuple(range(streams)):
             for i in T.vectorized(V):
                 s.packed[stream, u, i] = (
@@ -214,7 +225,10 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
 
     @T.macro
     def sweep(s, visit, first):
-        """Call ``visit(s, k, u)`` for every item; where *first*, the data may be on its way."""
+        """Call ``visit(s, k, u)`` for every item; where *first*, the data may be on its way.
+
+        *u* is a number that says where `look` has put the item, and 0 for the first of all.
+        """
         if staged:
             if first and not singly:
                 arrive(0)
@@ -225,19 +239,25 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
                     look(s, k, 0)
                     visit(s, k, 0)
         else:
-            for trip in T.serial(trips(s)):
-                for u in T.unroll(flight):
-                    look(s, trip * flight + u, u)
-                for u in T.unroll(flight):
-                    if holds(s, trip * flight + u):
+            if there(s):
+                for trip in T.serial(trips(s)):
+                    for u in tuple(range(flight)):
+                        look(s, trip * flight + u, u)
+                    for u in tuple(range(flight)):
                         visit(s, trip * flight + u, u)
+            for u in tuple(range(flight)):
+                if holds(s, trips(s) * flight + u):
+                    look(s, trips(s) * flight + u, u)
+            for u in tuple(range(flight)):
+                if holds(s, trips(s) * flight + u):
+                    visit(s, trips(s) * flight + u, u)
 
     @T.macro
     def write(s, result, k, value):
         """Round an item to the data's dtype and store it."""
         for i in T.vectorized(V):
             s.result[i] = T.cast(value[i], dtype)
-        locate(s, k, False)
+        locate(s, k)
         for i in T.vectorized(V):
             s.outputs[result][s.access[0], i] = s.result[i]
 

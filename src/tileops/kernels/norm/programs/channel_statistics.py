@@ -66,7 +66,7 @@ def channel_statistics(T, spatial, B):
     @T.macro
     def visit_moments(s, k, u):
         B.unpack(s, 0, u, s.x)
-        if k == 0:
+        if u == 0 and k == 0:
             if A > 1:
                 for i in T.unroll(V):
                     s.origin[i] = s.x[i]

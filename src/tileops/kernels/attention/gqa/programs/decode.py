@@ -11,8 +11,13 @@ from tileops.kernels.compile import OWN_BARRIERS, bare_function
 
 __all__ = ["PASSES", "build", "program"]
 
-PASSES = {**OWN_BARRIERS, "tl.enable_fast_math": True}
-"""Exponentials and quotients need no more than the hardware's own accuracy."""
+PASSES = {
+    **OWN_BARRIERS,
+    "tl.disable_shared_memory_reuse": True,
+    "tl.enable_fast_math": True,
+}
+"""The program itself says which memory serves twice. Exponentials and quotients need no more than
+the hardware's own accuracy."""
 
 
 def build(form: GQAForm, tiling: DecodeTiling, facts: DeviceFacts) -> Callable[..., None]:

@@ -65,7 +65,7 @@ def fp8_tiles(T, c):
             for block in T.unroll(c.blocks):
                 for e in T.vectorized(16):
                     w.part.raw[block, e] = w.stage[
-                        w.warp, slot, 0, block * 8 + w.row, part * 64 + w.column * 16 + e
+                        c.staged(w, slot, 0, block * 8 + w.row, part * 64 + w.column * 16 + e)
                     ]
             for j in T.unroll(4):
                 c.fetch(w, part * 4 + j)
@@ -87,7 +87,7 @@ def fp8_tiles(T, c):
                 T.ptx_ldmatrix(
                     T.bool(True),
                     4,
-                    T.access_ptr(w.stage[w.warp, slot, 1, key, first], "r", 16),
+                    T.access_ptr(w.stage[c.staged(w, slot, 1, key, first)], "r", 16),
                     T.access_ptr(w.part.raw[0, 0], "w", 16),
                 )
                 for half in T.unroll(2):

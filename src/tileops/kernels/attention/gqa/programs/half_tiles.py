@@ -38,7 +38,7 @@ def half_tiles(T, c):
                 T.ptx_ldmatrix(
                     T.bool(False),
                     4,
-                    T.access_ptr(w.stage[w.warp, slot, 0, key, first], "r", 8),
+                    T.access_ptr(w.stage[c.staged(w, slot, 0, key, first)], "r", 8),
                     T.access_ptr(w.part[0], "w", 8),
                 )
                 for half in T.unroll(2):
@@ -55,7 +55,7 @@ def half_tiles(T, c):
                 T.ptx_ldmatrix(
                     T.bool(True),
                     4,
-                    T.access_ptr(w.stage[w.warp, slot, 1, key, first], "r", 8),
+                    T.access_ptr(w.stage[c.staged(w, slot, 1, key, first)], "r", 8),
                     T.access_ptr(w.part[0], "w", 8),
                 )
                 for half in T.unroll(2):

@@ -9,7 +9,7 @@ slice the block that comes last, as a ticket says, adds it up.
 import math
 from types import SimpleNamespace
 
-from tileops.kernels.attention.gqa.tiling import ROWS
+from tileops.kernels.attention.gqa.tiling import ROWS, part_places, slice_items
 
 __all__ = ["merge"]
 
@@ -46,19 +46,33 @@ def merge(T, form, tiling, W):
     rows = min(form.group, ROWS)
     quads = D // 4
     items = rows * quads
-    slice_items = math.ceil(items / C)
+    share_items = slice_items(rows, D, C)
+    outs_at, warp_sums_at, received_at, received_sums_at, _ = part_places(rows, D, tiling)
     turns = math.ceil(items / threads)
-    slice_turns = math.ceil(slice_items / threads)
+    slice_turns = math.ceil(share_items / threads)
     sums_at = rows * D
+
+    def outs(warp, row, at):
+        """Where a block's floats hold output *at* of a row, as one of its warps summed it."""
+        return outs_at + (warp * rows + row) * (D + 4) + at
+
+    def sums(warp, row):
+        """Where they hold the warp's maximum of a row, and its sum next to it."""
+        return warp_sums_at + (warp * rows + row) * 4
+
+    def received(block, at):
+        """Where they hold the four outputs of the block's item *at* that another one sent."""
+        return received_at + (block * share_items + at) * 4
+
+    def received_sums(block, row):
+        """Where they hold that one's maximum of a row, and its sum next to it."""
+        return received_sums_at + (block * rows + row) * 4
 
     def place(w, rank, cluster, clusters, pair, head, count):
         """Set up the variables of a block that merges *count* rows from query *head* on."""
         m = SimpleNamespace(w=w, rank=rank, cluster=cluster, clusters=clusters, pair=pair)
         m.head, m.count = head, count
-        m.outs = T.alloc_shared((warps, rows, D + 4), f32)
-        m.sums = T.alloc_shared((warps, rows, 4), f32)
-        m.received = T.alloc_shared((C, slice_items, 4), f32)
-        m.received_sums = T.alloc_shared((C, rows, 4), f32)
+        m.floats = w.floats
         m.last = T.alloc_shared((1,), "int32")
         m.out = T.alloc_local((4,), f32)
         m.peak = T.alloc_local((1,), f32)
@@ -85,10 +99,10 @@ def merge(T, form, tiling, W):
                 for i in T.unroll(W.columns * 2):
                     at = W.element(i // 2 * 4 + i % 2, w.column)
                     if W.width == D or at < D:
-                        m.outs[w.warp, row, at] = w.out[i // 2 * 4 + r * 2 + i % 2]
+                        m.floats[outs(w.warp, row, at)] = w.out[i // 2 * 4 + r * 2 + i % 2]
                 if w.column == 0:
-                    m.sums[w.warp, row, 0] = w.peak[r]
-                    m.sums[w.warp, row, 1] = w.total[r]
+                    m.floats[sums(w.warp, row)] = w.peak[r]
+                    m.floats[sums(w.warp, row) + 1] = w.total[r]
         T.sync_threads()
 
     @T.macro
@@ -110,26 +124,26 @@ def merge(T, form, tiling, W):
         """Read what the warps left of an item."""
         row, first = item // quads, item % quads * 4
         return SimpleNamespace(
-            peak=lambda i: m.sums[i, row, 0],
-            total=lambda i: m.sums[i, row, 1],
-            out=lambda i, e: m.outs[i, row, first + e],
+            peak=lambda i: m.floats[sums(i, row)],
+            total=lambda i: m.floats[sums(i, row) + 1],
+            out=lambda i, e: m.floats[outs(i, row, first) + e],
         )
 
     def of_blocks(m, at):
         """Read what the blocks of the cluster sent of the block's item *at*."""
-        row = (m.rank * slice_items + at) // quads
+        row = (m.rank * share_items + at) // quads
         return SimpleNamespace(
-            peak=lambda i: m.received_sums[i, row, 0],
-            total=lambda i: m.received_sums[i, row, 1],
-            out=lambda i, e: m.received[i, at, e],
+            peak=lambda i: m.floats[received_sums(i, row)],
+            total=lambda i: m.floats[received_sums(i, row) + 1],
+            out=lambda i, e: m.floats[received(i, at) + e],
         )
 
     def of_clusters(m, parts, item):
         """Read what the clusters handed in of an item."""
-        first, sums = m.pair * m.clusters, sums_at + (m.rank * rows + item // quads) * 4
+        first, at = m.pair * m.clusters, sums_at + (m.rank * rows + item // quads) * 4
         return SimpleNamespace(
-            peak=lambda i: parts[first + i, sums],
-            total=lambda i: parts[first + i, sums + 1],
+            peak=lambda i: parts[first + i, at],
+            total=lambda i: parts[first + i, at + 1],
             out=lambda i, e: parts[first + i, item * 4 + e],
         )
 
@@ -142,11 +156,11 @@ def merge(T, form, tiling, W):
             item = turn * threads + m.w.thread
             if item < items:
                 add_up(m, warps, of_warps(m, item))
-                to = item // slice_items
+                to = item // share_items
                 T.call_extern(
                     "handle",
                     "tileops::send",
-                    T.address_of(m.received[m.rank, item % slice_items, 0]),
+                    T.address_of(m.floats[received(m.rank, item % share_items)]),
                     to,
                     m.out[0],
                     m.out[1],
@@ -158,7 +172,7 @@ def merge(T, form, tiling, W):
                         T.call_extern(
                             "handle",
                             "tileops::send",
-                            T.address_of(m.received_sums[m.rank, item // quads, 0]),
+                            T.address_of(m.floats[received_sums(m.rank, item // quads)]),
                             block,
                             m.peak[0],
                             m.total[0],
@@ -187,9 +201,9 @@ def merge(T, form, tiling, W):
 
     def exists(m, at):
         """Whether the block has an item *at*."""
-        whole = items % slice_items == 0
-        inside = at < slice_items
-        return inside if whole else T.And(inside, m.rank * slice_items + at < items)
+        whole = items % share_items == 0
+        inside = at < share_items
+        return inside if whole else T.And(inside, m.rank * share_items + at < items)
 
     @T.macro
     def hand_in(m, parts):
@@ -199,7 +213,7 @@ def merge(T, form, tiling, W):
             at = turn * threads + m.w.thread
             if exists(m, at):
                 add_own(m, at)
-                item = m.rank * slice_items + at
+                item = m.rank * share_items + at
                 for e in T.vectorized(4):
                     parts[record, item * 4 + e] = m.out[e]
                 if T.Or(item % quads == 0, at == 0):
@@ -212,7 +226,7 @@ def merge(T, form, tiling, W):
         for turn in T.unroll(slice_turns):
             at = turn * threads + m.w.thread
             if exists(m, at):
-                item = m.rank * slice_items + at
+                item = m.rank * share_items + at
                 add_up(m, m.clusters, of_clusters(m, parts, item))
                 write(m, o, item, factor)
 
@@ -227,7 +241,7 @@ def merge(T, form, tiling, W):
                 at = turn * threads + m.w.thread
                 if exists(m, at):
                     add_own(m, at)
-                    write(m, o, m.rank * slice_items + at, factor)
+                    write(m, o, m.rank * share_items + at, factor)
         else:
             hand_in(m, parts)
             T.sync_threads()

@@ -21,6 +21,13 @@ need no more than the hardware's own accuracy."""
 
 _WARPGROUP = 128
 
+# Registers of a thread that copies, and of one that multiplies: all that there are, at most 240.
+_FEW = 24
+
+
+def _many(groups):
+    return min(240, (65536 // _WARPGROUP - _FEW) // groups // 8 * 8)
+
 
 def build(form: GQAForm, tiling: PrefillTiling, facts: DeviceFacts) -> Callable[..., None]:
     """Compile for calls of one form on a device of these facts.
@@ -115,7 +122,7 @@ def program(form, tiling):
             thread = T.get_thread_binding()
             tiles = B.variable(B.tiles(s))
             with T.ws(0):
-                T.set_max_nreg(24, 0)
+                T.set_max_nreg(_FEW, 0)
                 bring(q, b, s.first, h, M, q_tile, q_full, 0)
                 for t in T.serial(tiles):
                     slot = t % stages
@@ -124,7 +131,7 @@ def program(form, tiling):
                     T.mbarrier_wait_parity(v_empty[slot], t // stages % 2 ^ 1)
                     bring(v, b, t * N, h // G, N, v_tile, v_full, slot)
             with T.ws(*range(1, groups + 1)):
-                T.set_max_nreg(240, 1)
+                T.set_max_nreg(_many(groups), 1)
                 B.begin(s)
                 T.mbarrier_wait_parity(q_full[0], 0)
                 attend(s, q_tile, k_tile, v_tile, k_full, v_full, k_empty, v_empty, tiles, thread)

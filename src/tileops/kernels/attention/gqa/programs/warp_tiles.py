@@ -16,7 +16,13 @@ from types import SimpleNamespace
 
 from tileops.kernels.attention.gqa.programs.fp8_tiles import WIDEN, fp8_tiles
 from tileops.kernels.attention.gqa.programs.half_tiles import half_tiles
-from tileops.kernels.attention.gqa.tiling import row_stride
+from tileops.kernels.attention.gqa.tiling import (
+    KEPT_WIDTH,
+    ROWS,
+    row_stride,
+    shared_floats,
+    staged_width,
+)
 
 __all__ = ["warp_tiles"]
 
@@ -34,9 +40,7 @@ def warp_tiles(T, form, tiling):
     f32 = "float32"
     N, warps, stages = tiling.keys, tiling.warps, tiling.stages
     D, fp8 = form.dim, form.itemsize == 1
-    # Widths of whole instructions: sixteen elements, and the 64 that a lane's fp8 vectors cover.
-    span = 64 if fp8 else 16
-    width = math.ceil(D / span) * span
+    width = staged_width(D, form.itemsize)
     stride = row_stride(width, form.itemsize)
     compute = "float16" if fp8 else form.dtype
     steps, columns, blocks = width // 16, width // 8, N // 8
@@ -46,8 +50,14 @@ def warp_tiles(T, form, tiling):
     turns = math.ceil(N * pieces / 32)
     kind = {"float16": "fp16", "bfloat16": "bf16"}[compute]
     # Queries of wider heads would leave too few registers for the output.
-    held = steps <= 8
+    held = width <= KEPT_WIDTH
     capped, cap = form.softcap > 0.0, form.softcap * LOG2E
+
+    floats = shared_floats(min(form.group, ROWS), D, form.itemsize, tiling)
+
+    def staged(w, slot, which, row, first):
+        """Where the stage holds an element of a row of the warp's keys (0) or values (1)."""
+        return (((w.warp * stages + slot) * 2 + which) * N + row) * stride + first
 
     def place(batch, head, length):
         """Set up the thread's variables for the keys of one head."""
@@ -57,7 +67,10 @@ def warp_tiles(T, form, tiling):
         w.warp = w.thread // 32
         w.row = w.lane // 4
         w.column = w.lane % 4
-        w.stage = T.alloc_shared((warps, stages, 2, N, stride), form.dtype)
+        # TileLang would place parts over tiles by what it takes their lifetimes to be, which leaves
+        # out that other blocks write; here one memory is seen as both.
+        w.floats = T.alloc_shared((floats,), f32)
+        w.stage = T.view(w.floats, (floats * 4 // form.itemsize,), form.dtype)
         w.queries = T.alloc_local((steps * 8 if held else 8,), compute)
         w.kept = T.alloc_shared((1 if held else steps, 32, 8), compute)
         w.scores = T.alloc_local((blocks * 4,), f32)
@@ -119,6 +132,7 @@ def warp_tiles(T, form, tiling):
         keep=keep,
         fetch=fetch,
         at=at,
+        staged=staged,
     )
     tiles = (fp8_tiles if fp8 else half_tiles)(T, context)
 
@@ -138,18 +152,20 @@ def warp_tiles(T, form, tiling):
                 one = at * 32 + w.lane
                 if one < stages * 2 * N * (width - D):
                     w.stage[
-                        w.warp,
-                        one // (2 * N * (width - D)),
-                        one // (N * (width - D)) % 2,
-                        one // (width - D) % N,
-                        D + one % (width - D),
+                        staged(
+                            w,
+                            one // (2 * N * (width - D)),
+                            one // (N * (width - D)) % 2,
+                            one // (width - D) % N,
+                            D + one % (width - D),
+                        )
                     ] = T.cast(0, form.dtype)
             T.sync_warp()
 
     @T.macro
     def copy(w, source, which, key, slot, row, first):
         T.ptx_cp_async(
-            T.access_ptr(w.stage[w.warp, slot, which, row, first], "w", elements),
+            T.access_ptr(w.stage[staged(w, slot, which, row, first)], "w", elements),
             T.access_ptr(source[w.batch, key, w.head, first], "r", elements),
             elements,
             key < w.length,
