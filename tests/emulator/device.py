@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import pkgutil
 import sys
@@ -59,8 +60,9 @@ def emulated_device(
     def bare_function(
         program: Any, arch: int, passes: Mapping[str, Any] = MappingProxyType({})
     ) -> Callable[..., None]:
-        made = EmulatedProgram(program, arch, passes, race)
-        return lambda *arguments: made(*arguments, **options)
+        # A kernel may build programs that a test never launches.
+        made = functools.cache(lambda: EmulatedProgram(program, arch, passes, race))
+        return lambda *arguments: made()(*arguments, **options)
 
     stream = SimpleNamespace(
         cuda_stream=0, stream_id=0, device=torch.device("cpu"), synchronize=lambda: None
