@@ -121,6 +121,9 @@ FAULTS = [
     pytest.param(EVERY_TABLE + "1 / 0", ZeroDivisionError, "division", id="half-then-raises"),
     pytest.param("import sys\nsys.exit(3)", SystemExit, "3", id="calls-sys-exit"),
     pytest.param(
+        EVERY_TABLE + "raise GeneratorExit('odd')", GeneratorExit, "odd", id="raises-oddly"
+    ),
+    pytest.param(
         "register_kernel_type('ProbFwdOp', 'x', int)",
         BackendError,
         "no op 'ProbFwdOp'; did you mean ProbeFwdOp",

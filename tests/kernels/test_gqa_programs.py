@@ -109,9 +109,10 @@ def test_decoding_of_every_kind_of_head(arch, dim, dtype):
 @pytest.mark.slow
 @pytest.mark.parametrize("dim", [64, 80, 128, 256])
 @pytest.mark.parametrize("cluster", [2, 4, 8, 16])
-def test_clusters_of_every_size(dim, cluster):
+@pytest.mark.parametrize("dtype", ["float16", F8])
+def test_clusters_of_every_size(dim, cluster, dtype):
     """Every cluster compiles for narrow, ragged and wide heads."""
-    decoded(form("float16", dim, heads=48, heads_kv=3), 90, cluster)
+    decoded(form(dtype, dim, heads=48, heads_kv=3), 90, cluster)
 
 
 @pytest.mark.slow

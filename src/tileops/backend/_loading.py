@@ -56,7 +56,10 @@ def _load(registry: Registry, point: EntryPoint) -> LoadedBackend | LoadFailure:
     try:
         with registry.journal.transaction(origin):
             point.load()
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        # Whatever an import raises is the failure of its backend; only a person ends the program.
+        if type(error) is KeyboardInterrupt:
+            raise
         text = "".join(traceback.format_exception(error))
         return LoadFailure(point.name, point.value, distribution, error, text)
     _adopt(registry, point.module, origin)

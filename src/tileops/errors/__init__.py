@@ -72,12 +72,24 @@ from tileops.errors._observation import (
     TraceError,
     WarnSettingError,
 )
+from tileops.errors._result import (
+    AliasingError,
+    ResultCountError,
+    ResultDeviceError,
+    ResultDtypeError,
+    ResultError,
+    ResultGradientError,
+    ResultNotContiguousError,
+    ResultNotStridedError,
+    ResultShapeError,
+    ResultTypeError,
+    ResultWithoutMemoryError,
+)
 from tileops.errors._root import (
     DispatchError,
     TileopsError,
 )
 from tileops.errors._signature import (
-    AliasingError,
     ArgumentTypeError,
     ArgumentValueError,
     BufferOverlapError,
@@ -92,16 +104,6 @@ from tileops.errors._signature import (
     NotStridedError,
     OutputShapeError,
     RefinementError,
-    ResultCountError,
-    ResultDeviceError,
-    ResultDtypeError,
-    ResultError,
-    ResultGradientError,
-    ResultNotContiguousError,
-    ResultNotStridedError,
-    ResultShapeError,
-    ResultTypeError,
-    ResultWithoutMemoryError,
     ShapeMismatchError,
     SignatureError,
     TooManyInputsError,

@@ -1,4 +1,4 @@
-"""Constructs the in-tree ops and asks for a kernel, once per mutant, and prints what is raised.
+"""Checks the in-tree ops as constructing does, once per mutant, and prints what is raised.
 
 Reads a JSON list of mutants from stdin, each a map from path to text over the folder given as
 argument, and writes a JSON list of error class names, "" where nothing is raised. The folder holds
@@ -7,7 +7,6 @@ argument, and writes a JSON list of error class names, "" where nothing is raise
 
 import importlib
 import json
-import pkgutil
 import sys
 import traceback
 from collections.abc import Callable
@@ -29,20 +28,16 @@ def forget() -> None:
 
 
 def raised() -> str:
-    """Construct every op of the tree and call the row norms on the CPU."""
+    """Check every op as constructing it does, and call the row norms on the CPU."""
     try:
-        ops = importlib.import_module("tileops.ops")
-        modules = pkgutil.walk_packages(ops.__path__, f"{ops.__name__}.")
-        found = [importlib.import_module(one.name) for one in modules]
+        catalogue = importlib.import_module("tileops.ops.catalogue")
         importlib.import_module("tileops_acme")
-        made = {
-            name: getattr(module, name)(*((8,) if name in WITH_SHAPE else ()))
-            for module in found
-            for name in getattr(module, "__all__", ())
-            if name.endswith(("FwdOp", "BwdOp"))
-        }
+        found = catalogue.in_tree_ops()
+        for op in found.values():
+            if op.interfaces or op.kernel_types:
+                op.selection_tables()
         for name in WITH_SHAPE:
-            call(made[name], torch.ones(2, 8))
+            call(found[name](8), torch.ones(2, 8))
     except Exception as error:
         if "--traceback" in sys.argv:
             traceback.print_exc()

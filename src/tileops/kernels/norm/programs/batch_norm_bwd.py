@@ -81,7 +81,7 @@ def program(spatial, dtype, layout, has_weight):
                     other = turn * B.warps + s.warp
                     if other < B.group:
                         P.ask(s, other)
-                        P.add_up(s, B.blocks, S.gathered(s, other))
+                        P.add_up(s, (1, B.blocks), S.gathered(s, other))
                         P.finish(s, other)
             B.release()
             P.settle(s)

@@ -118,7 +118,7 @@ def merging(spatial, dtype, layout, has_weight):
                 channel = turn * B.warps + s.warp
                 if channel < B.group:
                     P.ask(s, channel)
-                    P.add_up(s, parts, S.recorded(s, partials, channel))
+                    P.add_up(s, (1, parts), S.recorded(s, partials, channel))
                     P.finish(s, channel)
             B.release()
             P.settle(s)

@@ -117,7 +117,7 @@ def merging(spatial, eps, momentum, dtype, layout, factors):
                 channel = turn * B.warps + s.warp
                 if channel < B.group:
                     N.ask(s, channel)
-                    S.merge(s, parts, S.recorded(s, partials, channel))
+                    S.merge(s, (1, parts), S.recorded(s, partials, channel))
                     N.finish(s, channel)
             B.release()
             N.settle(s)

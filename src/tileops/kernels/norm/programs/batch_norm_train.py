@@ -86,7 +86,7 @@ def program(spatial, eps, momentum, dtype, layout, factors):
                     other = turn * B.warps + s.warp
                     if other < B.group:
                         N.ask(s, other)
-                        S.merge(s, B.blocks, S.gathered(s, other))
+                        S.merge(s, (1, B.blocks), S.gathered(s, other))
                         N.finish(s, other)
             B.release()
             N.settle(s)

@@ -70,15 +70,17 @@ def channel_products(T, spatial, B, S, has_weight):
 
     @T.macro
     def add_up(s, several, partial):
-        """Add *several* partials: leave both sums in ``ref`` and ``square``."""
+        """Add partials, given as to ``merge``: leave both sums in ``ref`` and ``square``."""
         s.total[0] = 0.0
         s.rest[0] = 0.0
         s.ref[0] = 0.0
         s.square[0] = 0.0
-        for a in T.serial(T.ceildiv(several, 32)):
-            if a * 32 + s.thread % 32 < several:
-                s.ref[0] += partial(a * 32 + s.thread % 32)[1]
-                s.square[0] += partial(a * 32 + s.thread % 32)[2]
+        for a in T.serial(T.ceildiv(several[1], 32)):
+            for r in S.rounds(several):
+                e = a * 32 + s.thread % 32
+                if e < several[1]:
+                    s.ref[0] += partial(r, e)[1]
+                    s.square[0] += partial(r, e)[2]
         for swap in S.swaps:
             s.ref[0] += T.shfl_xor(s.ref[0], swap)
             s.square[0] += T.shfl_xor(s.square[0], swap)

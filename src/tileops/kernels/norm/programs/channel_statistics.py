@@ -9,6 +9,9 @@ from types import SimpleNamespace
 
 __all__ = ["channel_statistics"]
 
+# Rounds of partials up to which code for each is worth its size.
+_UNROLLED = 8
+
 
 def channel_statistics(T, spatial, B):
     """Return the statistics for the building blocks *B* of channels of *spatial* elements.
@@ -21,7 +24,10 @@ def channel_statistics(T, spatial, B):
     blocks, unit = B.blocks, B.unit
     # Accesses, or elements where they straddle, of one channel in one sample.
     per_channel = spatial // unit if lanes else 1
-    entries = rows * per_channel if lanes else warps
+    # Partials of a channel as rounds of lanes, the longer side along the lanes: a division less.
+    entries = (1, warps)
+    if lanes:
+        entries = (min(rows, per_channel), max(rows, per_channel))
     turns = -(-group // warps)
     row_length = group * per_channel
     # The board: what blocks hand over, 16 bytes each, then what threads or warps do, then the
@@ -137,62 +143,68 @@ def channel_statistics(T, spatial, B):
                 post(s, 2, 0, s.warp, s.total[0])
         T.sync_threads()
 
+    def rounds(several):
+        """Walk the rounds of partials."""
+        count = several[0]
+        return T.unroll(count) if count <= _UNROLLED else T.serial(count)
+
     @T.macro
     def merge(s, several, partial):
-        """Merge *several* partials: leave their elements, mean (``ref + rest``) and squares.
+        """Merge partials: leave their elements, mean (``ref + rest``) and squares.
 
-        ``partial(e)`` returns the elements, the mean and the squares of partial *e*, the first of
-        which is of some element. Their means are merged by the distances from the first one (Chan,
-        Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
-        variances", 1979), so a large mean costs no accuracy.
+        *several* says how many rounds there are, and partials in each. ``partial(r, e)`` returns
+        the elements, the mean and the squares of partial *e* of round *r*; the first of all is of
+        some element. Their means are merged by the distances from the first one (Chan, Golub and
+        LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
+        1979), so a large mean costs no accuracy.
         """
-        s.ref[0] = partial(0)[1]
+        s.ref[0] = partial(0, 0)[1]
         s.total[0] = 0.0
         s.rest[0] = 0.0
         s.square[0] = 0.0
-        for a in T.serial(T.ceildiv(several, 32)):
-            # Nested, since the partial behind the condition exists only under it.
-            if a * 32 + s.thread % 32 < several:  # noqa: SIM102
-                if partial(a * 32 + s.thread % 32)[0] > 0.0:
-                    s.total[0] += partial(a * 32 + s.thread % 32)[0]
-                    s.rest[0] += partial(a * 32 + s.thread % 32)[0] * (
-                        partial(a * 32 + s.thread % 32)[1] - s.ref[0]
-                    )
+        for a in T.serial(T.ceildiv(several[1], 32)):
+            for r in rounds(several):
+                e = a * 32 + s.thread % 32
+                # Nested, since the partial behind the condition exists only under it.
+                if e < several[1]:  # noqa: SIM102
+                    if partial(r, e)[0] > 0.0:
+                        s.total[0] += partial(r, e)[0]
+                        s.rest[0] += partial(r, e)[0] * (partial(r, e)[1] - s.ref[0])
         for swap in swaps:
             s.total[0] += T.shfl_xor(s.total[0], swap)
             s.rest[0] += T.shfl_xor(s.rest[0], swap)
         s.rest[0] = s.rest[0] / T.max(s.total[0], 1.0)
-        for a in T.serial(T.ceildiv(several, 32)):
-            if a * 32 + s.thread % 32 < several:  # noqa: SIM102
-                if partial(a * 32 + s.thread % 32)[0] > 0.0:
-                    s.off[0] = partial(a * 32 + s.thread % 32)[1] - s.ref[0] - s.rest[0]
-                    s.square[0] += (
-                        partial(a * 32 + s.thread % 32)[2]
-                        + partial(a * 32 + s.thread % 32)[0] * s.off[0] * s.off[0]
-                    )
+        for a in T.serial(T.ceildiv(several[1], 32)):
+            for r in rounds(several):
+                e = a * 32 + s.thread % 32
+                if e < several[1]:  # noqa: SIM102
+                    if partial(r, e)[0] > 0.0:
+                        s.off[0] = partial(r, e)[1] - s.ref[0] - s.rest[0]
+                        s.square[0] += partial(r, e)[2] + partial(r, e)[0] * s.off[0] * s.off[0]
         for swap in swaps:
             s.square[0] += T.shfl_xor(s.square[0], swap)
 
     def published(s, channel):
         """Return the partials that `publish_moments` handed over of one channel of the group."""
 
-        def partial(e):
+        def partial(r, e):
             if not lanes:
                 return entry(s, 2, 0, e), entry(s, 0, 0, e), entry(s, 1, 0, e)
-            row, place = e // per_channel, channel * per_channel + e % per_channel
+            row, column = (r, e) if rows <= per_channel else (e, r)
+            place = channel * per_channel + column
             return row_elements(s, row), entry(s, 0, row, place), entry(s, 1, row, place)
 
         return partial
 
     def gathered(s, channel):
         """Return the partials that the blocks of the cluster handed over of one channel."""
-        return lambda e: tuple(s.board[(e * group + channel) * 4 + which] for which in range(3))
+        return lambda _, e: tuple(s.board[(e * group + channel) * 4 + which] for which in range(3))
 
     def recorded(s, partials, channel):
         """Return the partials that an earlier launch recorded of one channel."""
         # A last group may lack channels; their coefficients are not used.
         there = T.min(s.first_channel + channel, s.channels - 1)
-        return lambda e: tuple(partials[there, e, which] for which in range(3))
+        return lambda _, e: tuple(partials[there, e, which] for which in range(3))
 
     @T.macro
     def exchange(s, channel):

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from tileops.device import DeviceFacts
 from tileops.kernels.attention.gqa.form import GQAForm
-from tileops.kernels.attention.gqa.programs.merge import merge
+from tileops.kernels.attention.gqa.programs.fp8_tiles import WIDEN
+from tileops.kernels.attention.gqa.programs.merge import SEND, merge
 from tileops.kernels.attention.gqa.programs.warp_tiles import LOG2E, warp_tiles
 from tileops.kernels.attention.gqa.tiling import ROWS, DecodeTiling, head_tiles, record_floats
 from tileops.kernels.compile import OWN_BARRIERS, bare_function
@@ -45,6 +46,8 @@ def program(form, tiling):
     dtype, out_dtype, f32 = form.dtype, form.out_dtype, "float32"
     floats, scaled = record_floats(G, D, C), form.itemsize == 1
     units = form.scale / form.softcap * LOG2E if form.softcap else form.scale * LOG2E
+    # A program imports one source.
+    source = (SEND if C > 1 else "") + (WIDEN if scaled else "")
     batch, length = T.dynamic("batch"), T.dynamic("length")
     records, slots = T.dynamic("records"), T.dynamic("slots")
     cluster_dims = {"cluster_dims": C} if C > 1 else {}
@@ -74,6 +77,8 @@ def program(form, tiling):
     @T.macro
     def decode(block, q, k, v, scales, o, parts, tickets, clusters):
         T.annotate_min_blocks_per_sm(tiling.resident)
+        if C > 1 or scaled:
+            T.import_source(source)
         M.begin()
         rank = variable(T.block_rank_in_cluster() if C > 1 else 0)
         tile = variable(T.truncmod(block // C, tiles))

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 
 from tileops.kernels.attention.gqa.tiling import ROWS, part_places, slice_items
 
-__all__ = ["merge"]
+__all__ = ["SEND", "merge"]
 
 # TileLang has no store into another block's shared memory that takes registers.
-_SOURCE = r"""
+SEND = r"""
 namespace tileops {
 #if __CUDA_ARCH__ >= 900
 __device__ __forceinline__ void send(const void* slot, int block, float a, float b, float c,
@@ -84,7 +84,6 @@ def merge(T, form, tiling, W):
     @T.macro
     def begin():
         if C > 1:
-            T.import_source(_SOURCE)
             # TileLang launches clusters before their predecessor has ended, asked or not.
             T.pdl_sync()
 

@@ -14,7 +14,7 @@ mma.m16n8k16").
 import math
 from types import SimpleNamespace
 
-from tileops.kernels.attention.gqa.programs.fp8_tiles import WIDEN, fp8_tiles
+from tileops.kernels.attention.gqa.programs.fp8_tiles import fp8_tiles
 from tileops.kernels.attention.gqa.programs.half_tiles import half_tiles
 from tileops.kernels.attention.gqa.tiling import (
     KEPT_WIDTH,
@@ -139,8 +139,6 @@ def warp_tiles(T, form, tiling):
     @T.macro
     def begin(w):
         """Clear the accumulators, and what lies beyond the head in staged rows."""
-        if fp8:
-            T.import_source(WIDEN)
         for i in T.unroll(columns * 4):
             w.out[i] = 0.0
         for i in T.unroll(2):
