@@ -64,8 +64,9 @@ def emulated_device(
         made = functools.cache(lambda: EmulatedProgram(program, arch, passes, race))
         return lambda *arguments: made()(*arguments, **options)
 
+    # What kernels keep for a stream stays theirs: no real device has this index.
     stream = SimpleNamespace(
-        cuda_stream=0, stream_id=0, device=torch.device("cpu"), synchronize=lambda: None
+        cuda_stream=0, device_index=-1, device=torch.device("cpu"), synchronize=lambda: None
     )
     with pytest.MonkeyPatch.context() as patch, _OnCpu():
         patch.setattr(torch.cuda, "current_device", lambda: 0)
