@@ -16,6 +16,7 @@ from .launch import Options
 from .program import EmulatedProgram, run
 from .requirement import EMULATED
 from .tensor_map import tensor_map
+from .toolchain import missing
 
 __all__ = [
     "EMULATED",
@@ -28,6 +29,7 @@ __all__ = [
     "Options",
     "UnsupportedSourceError",
     "emulated_device",
+    "missing",
     "run",
     "run_cuda",
     "tensor_map",
