@@ -6,7 +6,13 @@ from places import ACME, GENERATED, KERNELS, OPS, OWN, REGISTERING
 __all__ = ["PRECEDENCE", "REGISTRATION"]
 
 REGISTRATION = (
-    Slip("kernel-key-snake-case", OPS, r'"(\w+)": (\w+Kernel)\b', (r'"\1Key": \2', r'"_\1": \2')),
+    Slip(
+        "kernel-key-snake-case",
+        OPS,
+        r'"(\w+)": (\w+Kernel)\b',
+        (r'"\1Key": \2', r'"_\1": \2'),
+        also=("preferred-over-unknown-key",),
+    ),
     Slip(
         "registered-class-not-kernel",
         KERNELS,

@@ -1,14 +1,15 @@
 """The rule `unknown-call-fact`."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from tileops.findings import Applicability, Edit, Severity
 from tileops.lint._case import Invalid, Valid
 from tileops.lint._rule import Repair, Report, Rule, Sources
 from tileops.lint.facts import FunctionFacts, Param, Read
-from tileops.lint.index import ClassNode, Kind, Project
+from tileops.lint.index import ClassNode, Kind, Module, Project
 
 _METHODS = ("refusal", "entry_for", "__init__")
 _EVERY_OBJECT = frozenset(dir(object)) | {"__dict__", "__dataclass_fields__"}
@@ -28,12 +29,36 @@ class GemmFwdInterface(KernelInterface):
 """
 
 
+@dataclass(frozen=True)
+class _Taker:
+    """A parameter that takes a call spec.
+
+    ``requests`` are the specs it may be given, None for one that is unknown; with ``each`` a fact
+    has to be on every one of them, else on one.
+    """
+
+    module: Module
+    function: FunctionFacts
+    symbol: str
+    param: str
+    stated: ClassNode | None
+    requests: Sequence[ClassNode | None]
+    each: bool = False
+
+    def lacking(self, name: str) -> ClassNode | None:
+        """Return a spec that certainly lacks a fact which it would have to have."""
+        found = [spec for spec in self.requests if spec and _lacks(spec, self.stated, name)]
+        wrong = bool(found) and (self.each or len(found) == len(self.requests))
+        return found[0] if wrong else None
+
+
 class UnknownCallFact(Rule):
     """``refusal``, ``entry_for`` and the constructor read facts that the call spec has.
 
     The spec is the ``request`` of every interface the class implements; where the parameter is
     annotated with a related spec, that one's facts count as well. A base class without an
-    interface is judged by its annotation, and by the specs that derive from it.
+    interface is judged by its annotation, and by the specs that derive from it; so is a function
+    of a module.
 
     Why:
         A misspelt fact raises ``AttributeError`` in the middle of selection, on the first call
@@ -63,6 +88,11 @@ class UnknownCallFact(Rule):
             _SPEC + "class GemmKernel(Kernel, GemmFwdInterface):\n"
             "    @classmethod\n    def refusal(cls, call):\n"
             "        return call.is_vector or call.arch or call.m or call.__class__\n",
+        ),
+        Valid(
+            "functions, of which one takes something else",
+            _SPEC + "def area(call: GemmCall):\n    return call.m\n\n\n"
+            "def width(call: Phone):\n    return call.width\n",
         ),
         Valid(
             "guarded by getattr",
@@ -99,6 +129,11 @@ class UnknownCallFact(Rule):
             "    @classmethod\n    def entry_for(cls, call: GemmCall):\n"
             "        return [|call.k|], lambda: cls(call.m)\n",
             'GemmCall has no fact "k"',
+        ),
+        Invalid(
+            "a function, judged by its annotation",
+            _SPEC + "def area(call: GemmCall):\n    return call.m * [|call.width|]\n",
+            'GemmCall has no fact "width"',
         ),
         Invalid(
             "a misspelt fact in refusal",
@@ -149,39 +184,44 @@ class UnknownCallFact(Rule):
     )
 
     def check(self, project: Project) -> Iterator[Report]:
-        """Report the facts no spec has that the three methods of an implementation read."""
-        for node in project.of_kind(Kind.IMPLEMENTATION, Kind.KERNEL):
-            for method in node.facts.methods:
-                for param in _spec_params(project, node, method):
-                    yield from self._reads(project, node, method, param)
+        """Report the facts no spec has that implementations and functions read."""
+        for taker in _takers(project):
+            guarded = {read.attribute for read in taker.function.reads if read.guarded}
+            for read in taker.function.reads:
+                if read.param != taker.param or read.attribute in guarded | _EVERY_OBJECT:
+                    continue
+                lacking = taker.lacking(read.attribute)
+                if lacking is not None:
+                    yield self._report(taker, read, lacking)
 
-    def _reads(
-        self, project: Project, node: ClassNode, method: FunctionFacts, param: Param
-    ) -> Iterator[Report]:
-        stated = None if param.annotation is None else _class(project, node, param)
-        guarded = {read.attribute for read in method.reads if read.guarded}
-        requests = [project.request(interface) for interface in project.interfaces_of(node)]
-        if node.kind is Kind.KERNEL:
-            requests = _served(project, stated)
-        for read in method.reads:
-            if read.param != param.name or read.attribute in guarded | _EVERY_OBJECT:
-                continue
-            lacking = [s for s in requests if s and _lacks(s, stated, read.attribute)]
-            if lacking and (node.kind is not Kind.KERNEL or lacking == requests):
-                yield self._report(node, method, read, lacking[0])
-
-    def _report(
-        self, node: ClassNode, method: FunctionFacts, read: Read, spec: ClassNode
-    ) -> Report:
+    def _report(self, taker: _Taker, read: Read, spec: ClassNode) -> Report:
         near = difflib.get_close_matches(read.attribute, _facts(spec), n=1)
         hint = f'; did you mean "{near[0]}"?' if near else ""
         message = f'{spec.name} has no fact "{read.attribute}"{hint}'
         repair = None
         if near:
-            build = partial(_edit, node, read, near[0])
+            build = partial(_edit, taker.module, read, near[0])
             repair = Repair(Applicability.UNSAFE, f"read {near[0]}", build)
-        symbol = f"{node.name}.{method.name}"
-        return self.report(node.module, read.span, message, symbol=symbol, repair=repair)
+        return self.report(taker.module, read.span, message, symbol=taker.symbol, repair=repair)
+
+
+def _takers(project: Project) -> Iterator[_Taker]:
+    for node in project.of_kind(Kind.IMPLEMENTATION, Kind.KERNEL):
+        requests = [project.request(interface) for interface in project.interfaces_of(node)]
+        for method in node.facts.methods:
+            symbol = f"{node.name}.{method.name}"
+            for param in _spec_params(project, node, method):
+                stated = _class(project, node.module, param)
+                each = node.kind is Kind.IMPLEMENTATION
+                given = requests if each else _served(project, stated)
+                yield _Taker(node.module, method, symbol, param.name, stated, given, each)
+    for module in project.own_modules:
+        for function in module.facts.functions:
+            read = {one.param for one in function.reads}
+            for param in (one for one in function.params if one.name in read):
+                stated = _class(project, module, param)
+                served = _served(project, stated)
+                yield _Taker(module, function, function.name, param.name, stated, served)
 
 
 def _spec_params(project: Project, node: ClassNode, method: FunctionFacts) -> list[Param]:
@@ -190,14 +230,14 @@ def _spec_params(project: Project, node: ClassNode, method: FunctionFacts) -> li
         return []
     if method.name != "__init__":
         return list(method.params[1:2])
-    return [p for p in method.params[1:] if p.name == "call" or _class(project, node, p)]
+    return [p for p in method.params[1:] if p.name == "call" or _class(project, node.module, p)]
 
 
-def _class(project: Project, node: ClassNode, param: Param) -> ClassNode | None:
+def _class(project: Project, module: Module, param: Param) -> ClassNode | None:
     """Return the call spec a parameter is annotated with."""
     if param.annotation is None:
         return None
-    found = project.resolve_class(node.module, param.annotation)
+    found = project.resolve_class(module, param.annotation)
     return found if found is not None and found.kind in (Kind.CALL_SPEC, Kind.ROOT) else None
 
 
@@ -230,7 +270,7 @@ def _facts(spec: ClassNode) -> list[str]:
     return [name for name in names if not name.startswith("_")]
 
 
-def _edit(node: ClassNode, read: Read, near: str, sources: Sources) -> Iterator[Edit]:
+def _edit(module: Module, read: Read, near: str, sources: Sources) -> Iterator[Edit]:
     import libcst as cst
 
     from tileops.lint._edits import rewrite
@@ -238,4 +278,4 @@ def _edit(node: ClassNode, read: Read, near: str, sources: Sources) -> Iterator[
     def change(found: cst.BaseExpression) -> cst.BaseExpression | None:
         return found.with_changes(attr=cst.Name(near)) if isinstance(found, cst.Attribute) else None
 
-    return rewrite(sources[node.module.path], read.span, change)
+    return rewrite(sources[module.path], read.span, change)
