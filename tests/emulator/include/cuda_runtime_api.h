@@ -1,0 +1,3 @@
+// Stands in for CUDA's header of that name.
+#pragma once
+#include "emu_prelude.h"
