@@ -33,10 +33,7 @@ def test_the_listing_names_class_and_place(cli):
     assert "90" in row
     markdown = cli("inventory", "BlendFwdOp", "--import", "acme_blend", "--format", "md")
     assert "### BlendFwdOp.blend\n" in markdown.out
-    assert (
-        "| blend_tma | BlendTmaKernel | 90 | preferred over blend_narrow | n % 8 == 0 |"
-        in markdown.out
-    )
+    assert "| blend_tma | 90 | preferred over blend_narrow | n % 8 == 0 |" in markdown.out
 
 
 def test_the_table_has_the_keys_of_installed_backends(cli, acme):

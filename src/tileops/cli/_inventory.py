@@ -190,7 +190,7 @@ def _note_left_out(subject: Subject) -> None:
         click.echo(f"{text}; --import with the name of its module adds such keys", err=True)
 
 
-_SERVED = ("key", "class", "archs", "ranks", "serves")
+_SERVED = ("key", "archs", "ranks", "serves")
 
 
 def served_markdown(subject: Subject) -> str:
@@ -210,7 +210,6 @@ def _served(key: str, one: KeyRecord) -> tuple[str, ...]:
     above = ", ".join(one.preferred_over)
     return (
         key,
-        one.kernel.rpartition(":")[2],
         "all" if one.archs is None else ", ".join(map(str, one.archs)),
         "general" if one.general else f"preferred over {above}" if above else "",
         _serves_text(one),

@@ -34,7 +34,7 @@ class GemmCall(CallSpec):
     k: Annotated[int, Range(0, LARGEST_SIZE)] = -1
     dtype: torch.dtype = torch.float16
     trans_a: bool = False
-    trans_b: bool = False
+    trans_b: bool = True
 
     @property
     def a_in_vectors(self) -> bool:
