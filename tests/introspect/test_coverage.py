@@ -6,7 +6,7 @@ from testing.toy import ToyCall, ToyFwdOp
 from tileops.introspect.boundaries import outcome_name
 from tileops.introspect.calls import sample_calls
 from tileops.introspect.conditions import conditions
-from tileops.introspect.coverage import Asked, coverage
+from tileops.introspect.coverage import Asked, conditions_seen, coverage
 from tileops.introspect.symbolic.exploration import explore
 from tileops.ops.catalogue import in_tree_ops
 
@@ -74,7 +74,7 @@ def test_conditions_are_those_that_explanations_show(op):
         explored = explore(table, op.interfaces[interface].request)
         for values in sample_calls(explored.model, 20):
             call = Asked(tuple(values.items()), "any")
-            found = coverage(explored, [call]).conditions
+            found = conditions_seen(explored, [call])
             for key in explored.model.keys:
                 shown = {(one.text, one.holds) for one in conditions(explored, key, values)}
                 asked = [one for one in found if one.key == key and (one.held or one.failed)]

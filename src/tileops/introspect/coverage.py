@@ -10,7 +10,14 @@ from tileops.introspect.formula import Term, Value, Values, compiled, member, ne
 from tileops.introspect.symbolic.exploration import Explored, Judged
 from tileops.introspect.symbolic.tree import Branch, Choice, Leaf, Node
 
-__all__ = ["Asked", "ConditionSeen", "InterfaceCoverage", "PairTested", "coverage"]
+__all__ = [
+    "Asked",
+    "ConditionSeen",
+    "InterfaceCoverage",
+    "PairTested",
+    "conditions_seen",
+    "coverage",
+]
 
 
 @dataclass(frozen=True)
@@ -102,17 +109,21 @@ def coverage(explored: Explored, asked: Iterable[Asked]) -> InterfaceCoverage:
         example = f"{options}, then {one.fact} {one.after.values[one.fact]}"
         tested = (one.fact, before, after) in neighbours
         pairs.append(PairTested(one.fact, before, after, example, tested))
-    conditions = [
-        seen for key in explored.model.keys for seen in _conditions_seen(explored, key, calls)
-    ]
     return InterfaceCoverage(
         explored.model.op,
         explored.model.interface,
         len(calls),
-        tuple(conditions),
+        conditions_seen(explored, calls),
         tuple(pairs),
         found.undecided,
     )
+
+
+def conditions_seen(explored: Explored, calls: Iterable[Asked]) -> tuple[ConditionSeen, ...]:
+    """Say of every condition of every key how it came out over the calls."""
+    decided = tuple(calls)
+    keys = explored.model.keys
+    return tuple(seen for key in keys for seen in _conditions_seen(explored, key, decided))
 
 
 def _neighbours(explored: Explored, calls: Iterable[Asked]) -> Iterator[tuple[str, str, str]]:
