@@ -29,4 +29,4 @@ def test_a_listing_of_one_key_says_so(cli):
         for form in ("table", "md")
     ]
 
-    assert titles == ["1 op, 1 key", "### 1 key"]
+    assert titles == ["1 op, 1 key", "1 key of 1 interface"]

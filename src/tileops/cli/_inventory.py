@@ -157,7 +157,7 @@ def write_listing(subject: Subject, form: str) -> None:
         _note_left_out(subject)
     if form == "md":
         with stdout_kept_clean():
-            text = table_markdown(served_table(subject))
+            text = served_markdown(subject)
         emit(text)
         return
     if form == "json":
@@ -190,28 +190,31 @@ def _note_left_out(subject: Subject) -> None:
         click.echo(f"{text}; --import with the name of its module adds such keys", err=True)
 
 
-_SERVED = ("op", "interface", "key", "class", "archs", "general", "preferred over", "serves")
+_SERVED = ("key", "class", "archs", "ranks", "serves")
 
 
-def served_table(subject: Subject) -> Table:
-    """Return the table for documents: what each key serves, and no line numbers."""
-    rows = [
-        (
-            op,
-            interface,
-            key,
-            one.kernel.rpartition(":")[2],
-            "all" if one.archs is None else ", ".join(map(str, one.archs)),
-            "general" if one.general else "",
-            ", ".join(one.preferred_over),
-            _serves_text(one),
-        )
+def served_markdown(subject: Subject) -> str:
+    """Return the tables for documents: what each key serves, and no line numbers."""
+    tables = [
+        Table(f"{op}.{interface}", _SERVED, tuple(_served(*one) for one in record.keys.items()))
         for family in families(subject.ops.values(), {}, subject.tables).values()
         for op, found in family.ops.items()
         for interface, record in found.interfaces.items()
-        for key, one in record.keys.items()
     ]
-    return Table(counted(len(rows), "key"), _SERVED, tuple(rows))
+    keys = counted(sum(len(one.rows) for one in tables), "key")
+    head = f"{keys} of {counted(len(tables), 'interface')}\n\n"
+    return head + "\n".join(map(table_markdown, tables))
+
+
+def _served(key: str, one: KeyRecord) -> tuple[str, ...]:
+    above = ", ".join(one.preferred_over)
+    return (
+        key,
+        one.kernel.rpartition(":")[2],
+        "all" if one.archs is None else ", ".join(map(str, one.archs)),
+        "general" if one.general else f"preferred over {above}" if above else "",
+        _serves_text(one),
+    )
 
 
 def _serves_text(one: KeyRecord) -> str:
