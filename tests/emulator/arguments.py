@@ -75,8 +75,10 @@ def pointed_into(addresses: Collection[int]) -> dict[int, Storage]:
     import torch
 
     found: dict[int, Storage] = {}
-    # Asked for its type only, an object of another kind cannot run code of its own.
-    tensors = [one for one in gc.get_objects() if issubclass(type(one), torch.Tensor)]
+    # Only the type is asked for, since an object may run code of its own when it is asked for more;
+    # subclasses, such as fake tensors, may have no memory at all.
+    plain = (torch.Tensor, torch.nn.Parameter)
+    tensors = [one for one in gc.get_objects() if type(one) in plain]
     for tensor in tensors if addresses else ():
         if tensor.device.type == "cpu" and tensor.layout == torch.strided:
             store = tensor.untyped_storage()

@@ -1,5 +1,4 @@
 // Barriers of blocks, clusters and grids.
-// ---- barriers of a block
 static void bar_done(NamedBar& n) {
   if (race && !n.vc.empty()) {
     for (Fibre* f : n.waiting) acquire_from(f, n.vc, n.pv);

@@ -1,5 +1,4 @@
 // Shuffles, votes and whatever a warp or warp group does together.
-// ---- collectives of a warp
 static bool try_finish(Warp& w, Pending* p) {
   uint32_t need = p->mask & w.live;
   if ((p->arrived & need) != need || !p->arrived) return false;

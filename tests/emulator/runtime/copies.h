@@ -1,5 +1,4 @@
 // Bulk and tensor copies.
-// ---- bulk copies
 struct TMap {
   uint32_t magic;
   uint8_t type, rank, interleave, swizzle, fill, pad[3];

@@ -1,5 +1,4 @@
 // How threads, blocks and clusters begin and end.
-// ---- life of fibres
 static void fibre_end() {
   Fibre* f = cur;
   if (late) {

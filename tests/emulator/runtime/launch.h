@@ -1,5 +1,4 @@
 // Signals, and the launch of a grid.
-// ---- signals
 static struct sigaction old_segv, old_bus, old_fpe, old_alrm, old_int, old_ill, old_abrt;
 static void on_signal(int sig, siginfo_t* si, void* uc) {
   void* ip = (void*)((ucontext_t*)uc)->uc_mcontext.gregs[REG_RIP];

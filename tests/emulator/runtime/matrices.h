@@ -1,5 +1,4 @@
 // ldmatrix, mma and wgmma.
-// ---- matrices
 // types: 0 f16 1 bf16 2 tf32 3 e4m3 4 e5m2 5 s8 6 u8 7 s4 8 u4 9 f32 10 s32 11 f64
 static float e4m3(uint8_t v) {
   int e = v >> 3 & 15, m = v & 7;

@@ -1,5 +1,5 @@
 // mbarrier objects.
-// ---- mbarriers: expected:20 pending:20 tx:22 (signed) phase:1, top bit 0
+// Their 64 bits: expected:20 pending:20 bytes:22 (signed) phase:1, and a top bit that is 0.
 struct MBar {
   uint64_t v;
 };

@@ -1,5 +1,6 @@
 // The race detector: vector clocks of threads and of asynchronous operations.
-// ---- the race detector. Components of a clock: threads, their cp.async, their bulk stores, warp groups' wgmma, 64 of TMA loads.
+// Components of a clock: threads, their cp.async, their bulk stores, warp groups' wgmma, 64 of
+// tensor loads.
 static bool race;
 static uint32_t T, NC, gran;
 static std::set<std::string> races;

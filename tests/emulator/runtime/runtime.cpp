@@ -1,4 +1,4 @@
-// The emulator's runtime: one translation unit, its parts in the order in which they build on each other.
+// The emulator's runtime is one translation unit; its parts build on those before them.
 #include "emu_api.h"
 #include <immintrin.h>
 #include <setjmp.h>

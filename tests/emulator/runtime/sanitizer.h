@@ -1,5 +1,5 @@
 // What instrumented kernels call at every access.
-// ---- what g++ -fsanitize=thread calls
+// Their names are those of g++ -fsanitize=thread.
 extern "C" {
 #define EMU_PC __builtin_return_address(0)
 #define EMU_TSAN(n)                                                     \

@@ -1,5 +1,4 @@
 // Shared memory of the blocks of a cluster, and cp.async.
-// ---- shared memory
 static char* window() { return cur->block->cluster->window; }
 char* dyn_smem() { return window() + ((size_t)cur->block->rank << 24) + dyn_offset; }
 static void open_pages(size_t from, size_t bytes) {
