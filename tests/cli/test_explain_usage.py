@@ -109,7 +109,14 @@ def test_an_unknown_name_or_value_is_answered_with_the_nearest(cli, words, fragm
         pytest.param(
             [*NORM, "--n", "4", "--eps", "-1e-9"], "--eps must be 0.0 or more", id="float-below"
         ),
-        pytest.param([*NORM, "--n", "4", "--eps", "nan"], "got nan", id="not-a-number"),
+        pytest.param(
+            [*NORM, "--n", "4", "--eps", "nan"], "--eps takes a number", id="not-a-number"
+        ),
+        pytest.param(
+            ["explain", "GQADenseFwdOp", "--seqlen-kv", "8", "--sm-scale", "nan"],
+            "--sm-scale takes a number; got 'nan'",
+            id="not-a-number-where-every-number-goes",
+        ),
         pytest.param(
             [*NORM, "--n", "4", "--dtype", "float64"],
             "no op makes such a call: dtype must be float16, bfloat16 or float32",

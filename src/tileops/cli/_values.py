@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -92,7 +93,7 @@ def read_value(row: FactRow, text: str, label: str) -> Any:
         return text
     readers: dict[str, Callable[[str], Any]] = {
         "int": _integer,
-        "float": float,
+        "float": _number,
         "str": str,
         "bool": _boolean,
         "tuple": _several,
@@ -108,6 +109,13 @@ def read_value(row: FactRow, text: str, label: str) -> Any:
         wanted = _WANTED.get(row.kind, f"a {row.kind}")
         allowed = f", {row.range}" if row.range else ""
         raise UsageFailure(f"{label} takes {wanted}{allowed}; got {shortened(text)}") from None
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isnan(value):
+        raise ValueError(text)
+    return value
 
 
 _WANTED = {"int": "a whole number", "float": "a number"}

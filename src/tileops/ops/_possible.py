@@ -90,6 +90,13 @@ def _fits(fact: Fact, value: Any) -> bool:
     if value is None:
         return fact.optional
     if fact.kind is float:
-        return type(value) is not bool and isinstance(value, int | float) and math.isfinite(value)
+        return type(value) is not bool and isinstance(value, int | float) and _finite(value)
     # A bool counts as an int in Python and is a mistake in a call.
     return isinstance(value, fact.kind) and (fact.kind is bool or not isinstance(value, bool))
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # An int that no float holds.
+        return False

@@ -242,6 +242,7 @@ def test_generic_fp8_does_not_refuse_decoding(seqlen_kv, heads):
     ("facts", "fragment"),
     [
         pytest.param({"heads": 30}, "heads must be a multiple of heads_kv, got 30 and 4"),
+        pytest.param({"heads_kv": 0}, "heads must be a multiple of heads_kv, got 32 and 0"),
         pytest.param({"dtype": torch.float32}, "dtype must be float16, bfloat16 or float8_e4m3fn"),
         pytest.param({"is_fp8": True}, "is_fp8 must say whether dtype is float8_e4m3fn, got True"),
         pytest.param({"dtype": F8}, "is_fp8 must say whether dtype is float8_e4m3fn, got False"),

@@ -12,6 +12,7 @@ from tileops.backend import Registry
 from tileops.errors import (
     DtypeMismatchError,
     MissingInputError,
+    RefinementError,
     ShapeMismatchError,
     TooManyInputsError,
 )
@@ -245,6 +246,12 @@ def changed(place, make):
             ShapeMismatchError,
             "initial_state must have shape .* got \\(2, 3, 64, 32\\)",
             id="transposed-state",
+        ),
+        pytest.param(
+            given((2, 5, 3, 0, 64))[:4],
+            RefinementError,
+            "a key has at least one element .* got K = 0 of q",
+            id="no-key-elements",
         ),
         pytest.param(
             changed(0, lambda one: one[0]),

@@ -53,7 +53,7 @@ class AttentionCall(CallSpec):
 
     def impossible(self) -> str | None:
         """Heads are shared evenly, dtypes agree, and every query sees a key."""
-        if self.heads % self.heads_kv != 0:
+        if self.heads_kv < 1 or self.heads % self.heads_kv != 0:
             return f"heads must be a multiple of heads_kv, got {self.heads} and {self.heads_kv}"
         if self.dtype not in (torch.float16, torch.bfloat16, torch.float8_e4m3fn):
             return f"dtype must be float16, bfloat16 or float8_e4m3fn, got {self.dtype}"
