@@ -115,3 +115,23 @@ def test_import_contracts_hold():
         cwd=ROOT,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("absent", "name"),
+    [
+        pytest.param("torch", "LayerNormFwdOp", id="an-op-without-torch"),
+        pytest.param("torch", "trace", id="a-module-without-torch"),
+    ],
+)
+def test_what_the_extra_holds_is_asked_for(absent, name):
+    """A base installation says which command installs what a name needs."""
+    code = (
+        f"import sys; sys.modules[{absent!r}] = None\n"
+        "import tileops\nfrom tileops.errors import MissingExtraError\n"
+        f"try: tileops.{name}\n"
+        "except MissingExtraError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    wanted = f"tileops.{name} needs {absent}; run: pip install 'tileops[ops]'\n"
+    assert done.stdout == wanted

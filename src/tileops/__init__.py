@@ -63,14 +63,23 @@ __all__ = [
 _MODULES = {"trace": "tileops.introspect.trace"}
 """Modules that are public under a shorter name."""
 
+_EXTRA = ("tilelang", "torch", "z3")
+"""What the extra ``ops`` installs."""
+
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(_MODULES[name])
-    home = _HOMES.get(name)
+    home = _MODULES.get(name) or _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'tileops' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    try:
+        module = import_module(home)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRA:
+            raise
+        from tileops.errors import MissingExtraError
+
+        raise MissingExtraError(what=f"tileops.{name}", package=error.name, extra="ops") from error
+    return module if name in _MODULES else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -23,6 +23,8 @@ class BatchNormFwdInferKernel(ChannelKernel, InstanceNormInferFwdInterface):
     It is an implementation of `BatchNormInferFwdInterface` and of the same of instances.
     """
 
+    general: bool = True
+
     @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:
         """Identify the build by the layout, the size of a plane, what is computed and its dtype."""

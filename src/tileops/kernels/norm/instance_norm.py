@@ -45,6 +45,8 @@ def layout_of_instances(call: BatchNormCall) -> ChannelLayout:
 class InstanceNormKernel(ChannelKernel, InstanceNormFwdInterface):
     """A plane is a channel of one sample: it waits on the chip where it fits, or is read twice."""
 
+    general: bool = True
+
     @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:
         """Identify the build by the layout, the size of a plane, what is computed and its dtype."""

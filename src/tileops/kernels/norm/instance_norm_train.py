@@ -22,6 +22,8 @@ __all__ = ["InstanceNormTrainKernel"]
 class InstanceNormTrainKernel(ChannelKernel, InstanceNormTrainFwdInterface):
     """One launch normalizes planes and keeps their statistics, another one averages these."""
 
+    general: bool = True
+
     @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:
         """Identify the build by the layout, the size of a plane, what is computed and its dtype."""
