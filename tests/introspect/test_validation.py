@@ -83,3 +83,10 @@ def test_the_tree_is_modelled_whole(op: type, interface: str) -> None:
 def test_the_tree_agrees_on_a_hundred_thousand_calls(op: type, interface: str) -> None:
     """Formulas and code of the tree do not disagree on any of many calls."""
     assert validate(explore_op(op)[interface], 100_000, seed=5).disagreements == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("op", "interface"), IN_TREE)
+def test_formulas_agree_on_a_hundred_thousand_calls(op: type, interface: str) -> None:
+    """Random calls and those at boundaries are decided by the code as by the formulas."""
+    assert validate(explore_op(op)[interface], 100_000, seed=7).disagreements == ()
