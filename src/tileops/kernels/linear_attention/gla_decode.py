@@ -56,18 +56,6 @@ class GLADecodeKernel(GLAKernel, GLAFwdInterface):
 
         self._launch = build(dim_k, dim_v, dtype, scale, has_initial_state, tiles, current_facts())
 
-    def forward(
-        self,
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        g: torch.Tensor,
-        initial_state: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Carry the state through one step and read it."""
-        run: Callable[..., tuple[torch.Tensor, torch.Tensor]] = self.bind(q, k, v, g, initial_state)
-        return run(q, k, v, g, initial_state)
-
     def bind(
         self,
         q: torch.Tensor,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import torch
+
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.linear_attention.call_spec import GLACall
 
@@ -24,3 +28,15 @@ class GLAKernel(Kernel):
         if call.dim_v not in WIDTHS:
             return f"serves dim_v 32, 64, 128 or 256, got {call.dim_v}"
         return super().refusal(call)
+
+    def forward(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        g: torch.Tensor,
+        initial_state: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Carry the state through every step and read it."""
+        run: Callable[..., tuple[torch.Tensor, torch.Tensor]] = self.bind(q, k, v, g, initial_state)
+        return run(q, k, v, g, initial_state)

@@ -62,18 +62,6 @@ class GLAPartitionedKernel(GLAChunkedKernel, GLAFwdInterface):
         # The scan has seen to the initial state: every part begins with one.
         self._launch = gla_chunks.build(dim_k, dim_v, dtype, scale, True, facts)
 
-    def forward(
-        self,
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        g: torch.Tensor,
-        initial_state: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Carry the state through every step and read it."""
-        run: Callable[..., tuple[torch.Tensor, torch.Tensor]] = self.bind(q, k, v, g, initial_state)
-        return run(q, k, v, g, initial_state)
-
     def bind(
         self,
         q: torch.Tensor,

@@ -42,18 +42,6 @@ class GLAPrefillKernel(GLAChunkedKernel, GLAFwdInterface):
         self._chunk = chunk_tiles(dim_k, dim_v, facts.arch).chunk
         self._launch = build(dim_k, dim_v, dtype, scale, has_initial_state, facts)
 
-    def forward(
-        self,
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        g: torch.Tensor,
-        initial_state: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Carry the state through every step and read it."""
-        run: Callable[..., tuple[torch.Tensor, torch.Tensor]] = self.bind(q, k, v, g, initial_state)
-        return run(q, k, v, g, initial_state)
-
     def bind(
         self,
         q: torch.Tensor,
