@@ -36,13 +36,14 @@ def build(
     """
     name = str(dtype).removeprefix("torch.")
     if trans_b:
-        programs = [rows_program(rows_layout(n, k), one, n, k, name) for one in heights]
+        layout, program = rows_layout(n, k), rows_program
     else:
-        programs = [columns_program(columns_layout(n, k), one, n, k, name) for one in heights]
+        layout, program = columns_layout(n, k), columns_program
+    programs = [program(layout, one, n, k, name, facts.arch) for one in heights]
     return dict(zip(heights, build_all(programs, facts.arch, OWN_BARRIERS), strict=True))
 
 
-def rows_program(layout, height, n, k, dtype):
+def rows_program(layout, height, n, k, dtype, arch):
     """Return the program for a second operand stored as (n, k) and up to *height* rows."""
     import tilelang.language as T
 
@@ -53,6 +54,10 @@ def rows_program(layout, height, n, k, dtype):
     @T.prim_func
     def main(a: T.int64, B: T.Tensor((n, k), dtype), d: T.int64, m: T.int32):
         with T.Kernel(T.ceildiv(n, columns), threads=threads) as block:
+            if arch >= 90:
+                # Blocks come in while those of the kernel before end.
+                T.pdl_sync()
+                T.pdl_trigger()
             A = T.make_tensor_from_addr(a, (m, k), dtype)
             D = T.make_tensor_from_addr(d, (m, n), dtype)
             thread = T.get_thread_binding()
@@ -106,7 +111,7 @@ def rows_program(layout, height, n, k, dtype):
     return main
 
 
-def columns_program(layout, height, n, k, dtype):
+def columns_program(layout, height, n, k, dtype, arch):
     """Return the program for a second operand stored as (k, n) and up to *height* rows."""
     import tilelang.language as T
 
@@ -119,6 +124,10 @@ def columns_program(layout, height, n, k, dtype):
     @T.prim_func
     def main(a: T.int64, B: T.Tensor((k, n), dtype), d: T.int64, m: T.int32):
         with T.Kernel(T.ceildiv(n, columns), threads=threads) as block:
+            if arch >= 90:
+                # Blocks come in while those of the kernel before end.
+                T.pdl_sync()
+                T.pdl_trigger()
             A = T.make_tensor_from_addr(a, (m, k), dtype)
             D = T.make_tensor_from_addr(d, (m, n), dtype)
             thread = T.get_thread_binding()
