@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from emulator import EMULATED, emulated_device
-from tileops.device import current_facts
 from tileops.kernels.gemm.gemm_cp_async import GemmCpAsyncKernel
 from tileops.kernels.gemm.gemm_skinny import GemmSkinnyKernel
 from tileops.kernels.gemm.gemm_tma import GemmTmaKernel
@@ -121,6 +120,7 @@ def test_a_tile(build, tile, sizes):
     generator = torch.Generator().manual_seed(n)
     a, b = (torch.randn(rows, k, generator=generator).to(F16) for rows in (m, n))
     d = torch.empty(m, n, dtype=F16)
-    with emulated_device(90):
-        build((tile,), n, k, F16, False, True, current_facts())[tile](a, b, d)
+    # Blocks that stay for more than one tile, or clusters.
+    with emulated_device(90, 3 if build is tma.build else 24) as facts:
+        build((tile,), n, k, F16, False, True, facts)[tile](a, b, d)
     compare(d, a.double() @ b.double().T, k)
