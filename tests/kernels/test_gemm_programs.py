@@ -80,17 +80,25 @@ def test_the_general_program_of_odd_sizes(n, k, widths):
 @every_arch
 def test_the_gemv_programs_on_every_architecture(arch):
     """They read 16 bytes at a time, whichever way the second operand lies."""
-    layout = rows_layout(4096, 4096)
+    layout = rows_layout(GEMV_ROWS)
     program = gemv.rows_program(layout, GEMV_ROWS, 4096, 4096, "float16", arch)
     text = checked(program, arch, OWN_BARRIERS)
     assert re.search(r"\*\(uint4\*\)\(held \+ .*\*\(uint4\*\)\(B \+", text)
-    layout = columns_layout(4096, 4096)
+    layout = columns_layout(4096, 1)
     program = gemv.columns_program(layout, 1, 4096, 4096, "bfloat16", arch)
     text = checked(program, arch, OWN_BARRIERS)
     assert re.search(r"\*\(uint4\*\)\(held \+ .*\*\(uint4\*\)\(B \+", text)
 
 
-@pytest.mark.parametrize("tile", TMA_TILES, ids=lambda one: f"{one.m}x{one.n}")
+@pytest.mark.parametrize(
+    "tile",
+    [
+        pytest.param(
+            one, id=f"{one.m}x{one.n}", marks=() if place in (0, 1, 7) else pytest.mark.slow
+        )
+        for place, one in enumerate(TMA_TILES)
+    ],
+)
 def test_the_tma_program_of_every_tile(tile):
     """A warpgroup of its own copies; each other multiplies 64 rows by all columns at a time."""
     text = checked(tma.program(tile, 4096, 4096, "bfloat16", False, True, H200), 90, OWN_SYNC)
@@ -133,7 +141,17 @@ def test_the_tma_program_of_odd_columns():
     assert "tma_store(" not in text
 
 
-@pytest.mark.parametrize("tile", SKINNY_TILES, ids=lambda one: f"{one.rows}x{one.columns}")
+@pytest.mark.parametrize(
+    "tile",
+    [
+        pytest.param(
+            one,
+            id=f"{one.rows}x{one.columns}",
+            marks=() if place in (0, 5) else pytest.mark.slow,
+        )
+        for place, one in enumerate(SKINNY_TILES)
+    ],
+)
 def test_the_skinny_program_of_every_tile(tile):
     """Its columns take the 64 rows of a warpgroup, and its blocks share a multiprocessor."""
     text = checked(skinny.program(tile, 4, 2112, 7168, "bfloat16", False, True), 90, {})

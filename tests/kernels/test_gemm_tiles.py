@@ -157,15 +157,15 @@ def test_the_general_tile(m, rows):
     assert bounded(m).m == rows
 
 
-@pytest.mark.parametrize("k", [8, 4096, 7168, 100000])
+@pytest.mark.parametrize("height", [1, GEMV_ROWS])
 @pytest.mark.parametrize("n", SIZES)
-def test_gemv_layouts(n, k):
+def test_gemv_layouts(n, height):
     """A warp's lanes share columns evenly, and a block has a thread for each of its results."""
-    for layout in (rows_layout(n, k), columns_layout(n, k)):
+    for layout in (rows_layout(height), columns_layout(n, height)):
         assert layout.threads % 32 == 0
-        assert layout.columns * GEMV_ROWS <= layout.threads
+        assert layout.columns * height <= layout.threads
         assert layout.batch >= 1
-    lanes = columns_layout(n, k).columns // 8
+    lanes = columns_layout(n, height).columns // 8
     assert lanes in (4, 8)
 
 

@@ -191,15 +191,21 @@ class GemvLayout:
     batch: int
 
 
-def rows_layout(n: int, k: int) -> GemvLayout:
-    """Return the layout for a second operand stored as (n, k), whose rows are read along k."""
-    threads = 128 if k <= 4096 else 256
-    return GemvLayout(columns=4, threads=threads, batch=2)
+def rows_layout(height: int) -> GemvLayout:
+    """Return the layout for a second operand stored as (n, k), whose rows are read along k.
+
+    What a thread reads of *height* rows of the first operand serves all its columns.
+    """
+    return GemvLayout(columns=2 if height == 1 else 4, threads=128, batch=4)
 
 
-def columns_layout(n: int, k: int) -> GemvLayout:
+def columns_layout(n: int, height: int) -> GemvLayout:
     """Return the layout for a second operand stored as (k, n).
 
     A row's share of a block is 64 or 128 bytes; narrower ones make more blocks.
     """
-    return GemvLayout(columns=64 if n >= 64 * 256 else 32, threads=512, batch=8)
+    if n >= 64 * 128:
+        return GemvLayout(columns=64, threads=512, batch=8)
+    if height == 1:
+        return GemvLayout(columns=32, threads=1024, batch=4)
+    return GemvLayout(columns=32, threads=512, batch=8)

@@ -35,11 +35,13 @@ def build(
         contiguous (m, k) and (m, n), *b* is a tensor; the addresses are multiples of 16.
     """
     name = str(dtype).removeprefix("torch.")
-    if trans_b:
-        layout, program = rows_layout(n, k), rows_program
-    else:
-        layout, program = columns_layout(n, k), columns_program
-    programs = [program(layout, one, n, k, name, facts.arch) for one in heights]
+    programs = []
+    for one in heights:
+        if trans_b:
+            programs.append(rows_program(rows_layout(one), one, n, k, name, facts.arch))
+        else:
+            layout = columns_layout(n, one)
+            programs.append(columns_program(layout, one, n, k, name, facts.arch))
     return dict(zip(heights, build_all(programs, facts.arch, OWN_BARRIERS), strict=True))
 
 
