@@ -75,7 +75,8 @@ class GLAPartitionedKernel(GLAChunkedKernel, GLAFwdInterface):
         dim_v = v.shape[3]
         shape = (batch, heads, dim_k, dim_v)
         blocks = batch * heads * -(-dim_v // self._tiles.width)
-        cut = partitions(-(-seq_len // self._tiles.chunk), blocks, self._sm_count)
+        chunks = -(-seq_len // self._tiles.chunk)
+        cut = partitions(chunks, blocks, self._sm_count, self._tiles)
 
         def run(
             q: torch.Tensor,
@@ -86,15 +87,18 @@ class GLAPartitionedKernel(GLAChunkedKernel, GLAFwdInterface):
         ) -> tuple[torch.Tensor, torch.Tensor]:
             o = torch.empty_like(v)
             final = torch.empty(shape, dtype=torch.float32, device=v.device)
-            states = final.new_empty((cut.count, *shape))
-            fades = final.new_empty((cut.count, *shape[:3]))
+            states = final.new_empty((cut.states, *shape))
+            fades = final.new_empty((cut.states, *shape[:3]))
             before = 0 if initial_state is None else initial_state.data_ptr()
             at = (q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr())
             if cut.count > 1:
-                self._summarise(*at[1:], states, fades.data_ptr(), seq_len, cut.span)
+                self._summarise(
+                    *(*at[1:], states, fades.data_ptr()), *(seq_len, cut.span // cut.pieces)
+                )
             self._scan(before, fades.data_ptr(), states)
             self._launch(
-                *(*at, states.data_ptr(), o.data_ptr()), *(final, seq_len, cut.count, cut.span)
+                *(*at, states.data_ptr(), o.data_ptr(), final),
+                *(seq_len, cut.count, cut.span, cut.pieces),
             )
             return o, final
 
