@@ -7,6 +7,7 @@ import torch
 from harness.agreement import DisagreementError, check_agreement, distance
 from harness.peers import Family, family_of, peers_of
 from harness.peers.compiled import tuning_turn_by_turn
+from harness.peers.tuned import sharing
 
 NORM = family_of("norm")
 
@@ -142,6 +143,38 @@ def test_what_scaled_dot_product_attention_does_not_serve(params, lengths, reaso
     q, k, v = rows((1, lengths[0], 2, 8), (1, lengths[1], 2, 8), (1, lengths[1], 2, 8))
     with pytest.raises(NotImplementedError, match=reason):
         peers_of(family_of("attention"), "GQADenseFwdOp")["torch"](params, (q, k, v))
+
+
+@pytest.mark.parametrize(
+    ("peer", "steps", "reason"),
+    [
+        pytest.param("fla-chunk", 1, "more than one step", id="chunks-of-one-step"),
+        pytest.param("fla-recurrent", 2, "decoding", id="steps-one-by-one"),
+    ],
+)
+def test_each_form_of_linear_attention_runs_where_it_is_meant_to(peer, steps, reason):
+    """The chunked form does not decode, and the recurrent one does nothing else."""
+    pytest.importorskip("fla")
+    inputs = rows(*[(1, steps, 2, 32)] * 4)
+    with pytest.raises(NotImplementedError, match=reason):
+        peers_of(family_of("linear_attention"), "GLAFwdOp")[peer]({}, inputs)
+
+
+@pytest.mark.parametrize("share", [0, 1, 2])
+def test_a_share_of_the_configurations_is_compiled(monkeypatch, share):
+    """Each is timed in one share only, and what a share would choose is forgotten."""
+    tuner = pytest.importorskip("triton.runtime.autotuner").Autotuner
+    timed = []
+    monkeypatch.setattr(tuner, "_bench", lambda self, *a, config, **m: timed.append(config))
+    monkeypatch.setattr(tuner, "run", lambda self: [self._bench(config=c) for c in self.configs])
+    kernel = object.__new__(tuner)
+    kernel.configs, kernel.cache, kernel.cache_results = list(range(7)), {"key": "choice"}, True
+    with sharing(share, 3):
+        kernel.run()
+    assert timed == list(range(share, 7, 3))
+    assert (kernel.cache, kernel.cache_results) == ({}, False)
+    kernel.run()
+    assert len(timed) == len(range(share, 7, 3)) + 7
 
 
 def test_gates_are_logarithms_of_numbers_below_one():
