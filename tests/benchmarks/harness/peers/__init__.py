@@ -27,7 +27,7 @@ Builder = Callable[[Params, Inputs], Function]
 """Builds a peer for one case, from the op's parameters and one set of inputs."""
 
 Tuned = Callable[[Sequence[TensorSpec | None]], Hashable | None]
-"""Says what of a case's inputs a peer is compiled and tuned for; None where it is not worthwhile."""
+"""Says what of a case's inputs a peer is compiled and tuned for; None where it does not run."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def sharing(share: int, shares: int) -> Iterator[None]:
     Raises:
         ImportError: Triton is not installed.
     """
-    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.autotuner import Autotuner  # type: ignore[import-not-found]
 
     bench, run = Autotuner._bench, Autotuner.run
     met: list[Any] = []
