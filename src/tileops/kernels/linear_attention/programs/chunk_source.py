@@ -52,13 +52,15 @@ __device__ __forceinline__ void load_block(unsigned (&to)[4], unsigned from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from) : "memory");
 }
-__device__ __forceinline__ void add_product(float* sum, const unsigned (&a)[4], unsigned b, unsigned c) {
+__device__ __forceinline__ void add_product(float* sum, const unsigned (&a)[4], unsigned b,
+                                            unsigned c) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.DTYPE.DTYPE.f32 "
                "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"(c));
 }
-// Sixteen rows times sixteen rows, by one warp; a lane points at row lane % 16, element lane / 16 * 8.
+// Sixteen rows times sixteen rows, by a warp; a lane points at row lane % 16, element
+// lane / 16 * 8.
 template <int turns>
 __device__ __forceinline__ void multiply_rows(float* sums, const void* left, const void* right) {
   unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(left));

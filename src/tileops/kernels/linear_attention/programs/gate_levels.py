@@ -19,6 +19,7 @@ __all__ = ["gate_levels"]
 
 LOG2E = 1.4426950408889634
 
+
 def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     """Return the building blocks of a program over chunks of keys of *dim_k* elements.
 
@@ -358,7 +359,9 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     def score_within(s, block, level):
         """Score the steps of a block that a halving parts."""
         T.call_extern(
-            "handle", f"tileops::multiply_rows<{dim_k // 16}>", T.address_of(s.found[0]),
+            "handle",
+            f"tileops::multiply_rows<{dim_k // 16}>",
+            T.address_of(s.found[0]),
             rows_of(s, level * C + block * 16),
         )
         for n in tuple(range(8)):
@@ -370,8 +373,11 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     def score_between(s, later, earlier, level):
         """Score the steps of a block with those of an earlier one; one halving parts them all."""
         T.call_extern(
-            "handle", f"tileops::multiply_rows<{dim_k // 16}>", T.address_of(s.found[0]),
-            rows_of(s, level * C + later * 16), rows_of(s, level * C + earlier * 16),
+            "handle",
+            f"tileops::multiply_rows<{dim_k // 16}>",
+            T.address_of(s.found[0]),
+            rows_of(s, level * C + later * 16),
+            rows_of(s, level * C + earlier * 16),
         )
         for n in tuple(range(8)):
             i, j = place_in_block(n)
