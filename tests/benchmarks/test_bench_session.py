@@ -214,6 +214,35 @@ def test_the_bare_function_is_called_with_what_the_kernel_passes():
     assert bare_launch(object(), lambda: None) is None
 
 
+def test_the_bare_function_is_found_among_several():
+    """A kernel that compiled one for every size binds the one of its call."""
+
+    class Kernel:
+        def __init__(self):
+            self.launched = []
+            self._launches = dict.fromkeys((1, 2), self.launch)
+
+        def launch(self, *arguments):
+            self.launched.append(arguments)
+
+        def bind(self, size):
+            launch = self._launches[size]
+            return lambda x: launch(x, size)
+
+    kernel = Kernel()
+    before = kernel._launches
+    bare = bare_launch(kernel, lambda: kernel.bind(2)(3))
+    bare()
+    assert kernel.launched == [(3, 2), (3, 2)]
+    assert kernel._launches is before
+
+    def twice():
+        run = kernel.bind(1)
+        run(3), run(4)
+
+    assert bare_launch(kernel, twice) is None
+
+
 @pytest.mark.parametrize(
     ("peers", "expected"),
     [
