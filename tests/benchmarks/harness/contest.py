@@ -108,11 +108,9 @@ class Contest:
         """Return the one launch of a call; an op that has bound nothing yet shows it."""
         op, inputs = self.case.new_op(), self.sets[0]
         kernels = op.kernels_for(tuple(inputs))
-        return (
-            bare_launch(kernels[0], partial(function_of(op), *inputs))
-            if len(kernels) == 1
-            else None
-        )
+        if len(kernels) != 1:
+            return None
+        return bare_launch(kernels[0], partial(function_of(op), *inputs))
 
 
 def _on_set(function: Function, sets: Sequence[Inputs], i: int) -> Any:

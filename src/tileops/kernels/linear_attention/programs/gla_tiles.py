@@ -1,7 +1,7 @@
 """How the programs of gated linear attention are cut: values picked from facts, without TileLang.
 
-Nothing here changes a result. The sizes were chosen so that no register spills and a block's
-shared memory fits; on a board they are settled by measurement.
+Nothing here changes a result. No register spills, and a block's shared memory fits. Decoding,
+and chunks of keys and values of 64, 128 and 256 on Hopper, are cut as an H200 was fastest.
 """
 
 from dataclasses import dataclass
