@@ -27,7 +27,7 @@ def expected(call, streams):
     if call.arch not in SUPPORTED:
         return None
     plane = call.spatial * (4 if call.dtype == F32 else 2)
-    short = call.spatial <= 320 and (plane % 16 or plane < 128)
+    short = call.spatial <= 320 and (plane % 8 or plane < 128)
     length, size = streams * call.n * call.spatial, streams * call.n * plane
     room = call.smem_budget - (24 << 10)
     shared = room - (8 << 10)
@@ -166,14 +166,14 @@ def test_interfaces_of_one_implementation(op, interface, key, arch, n):
         pytest.param(
             "fwd_train_wide",
             {"n": 4, "c": 8, "spatial": 321},
-            "serves planes of at most 320 elements that are no whole 16-byte accesses or below "
+            "serves planes of at most 320 elements that are no whole 8-byte accesses or below "
             "128 bytes, got 321 elements",
             id="wide-long-plane",
         ),
         pytest.param(
             "fwd_train_wide",
             {"n": 4, "c": 8, "spatial": 64},
-            "serves planes of at most 320 elements that are no whole 16-byte accesses or below "
+            "serves planes of at most 320 elements that are no whole 8-byte accesses or below "
             "128 bytes, got 64 elements",
             id="wide-whole-accesses",
         ),

@@ -62,6 +62,9 @@ def program(spatial, dtype, layout, has_weight):
             S.place(s)
             P.place(s, mean, rstd, weight, grad_weight, grad_bias)
             B.fetch(s)
+            # Asked of memory now, it is there when the statistics are.
+            if S.turns == 1 and s.warp < B.group:
+                P.ask(s, s.warp)
             B.meet()
             P.clear(s)
             P.sums(s)
@@ -69,7 +72,8 @@ def program(spatial, dtype, layout, has_weight):
             for turn in T.serial(S.turns):
                 channel = turn * B.warps + s.warp
                 if channel < B.group:
-                    P.ask(s, channel)
+                    if S.turns > 1:
+                        P.ask(s, channel)
                     P.add_up(s, S.entries, S.published(s, channel))
                     if B.blocks > 1:
                         S.exchange(s, channel)
@@ -80,7 +84,8 @@ def program(spatial, dtype, layout, has_weight):
                 for turn in T.serial(S.turns):
                     other = turn * B.warps + s.warp
                     if other < B.group:
-                        P.ask(s, other)
+                        if S.turns > 1:
+                            P.ask(s, other)
                         P.add_up(s, (1, B.blocks), S.gathered(s, other))
                         P.finish(s, other)
             B.release()

@@ -68,13 +68,17 @@ def program(spatial, eps, momentum, dtype, layout, factors):
             S.place(s)
             N.place(s, weight, bias, running_mean, running_var, mean, rstd, period)
             B.fetch(s)
+            # Asked of memory now, it is there when the statistics are.
+            if S.turns == 1 and s.warp < B.group:
+                N.ask(s, s.warp)
             B.meet()
             S.moments(s)
             S.publish_moments(s)
             for turn in T.serial(S.turns):
                 channel = turn * B.warps + s.warp
                 if channel < B.group:
-                    N.ask(s, channel)
+                    if S.turns > 1:
+                        N.ask(s, channel)
                     S.merge(s, S.entries, S.published(s, channel))
                     if B.blocks > 1:
                         S.exchange(s, channel)
@@ -85,7 +89,8 @@ def program(spatial, eps, momentum, dtype, layout, factors):
                 for turn in T.serial(S.turns):
                     other = turn * B.warps + s.warp
                     if other < B.group:
-                        N.ask(s, other)
+                        if S.turns > 1:
+                            N.ask(s, other)
                         S.merge(s, (1, B.blocks), S.gathered(s, other))
                         N.finish(s, other)
             B.release()

@@ -14,8 +14,8 @@ from tileops.kernels.norm.programs.copies import COPIES
 
 __all__ = ["channel_blocks"]
 
-# Items of a thread whose copies are awaited one by one: `await_copies` counts to eight.
-_AWAITED_SINGLY = 8
+# Batches in which a thread awaits its copies: `await_copies` counts to eight.
+_BATCHES = 8
 
 # Items of a thread up to which code for each is worth its size.
 _UNROLLED = 8
@@ -38,7 +38,9 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     warps = threads // 32
     staged = per > 0
     copies = staged and access >= 4  # cp.async moves 4, 8 or 16 bytes.
-    singly = copies and per <= _AWAITED_SINGLY
+    # Items whose copies are awaited together, so that the first are used while others arrive.
+    batch = -(-per // _BATCHES)
+    batches = -(-per // batch) if staged else 0
     flight = layout.in_flight
     # An access that may straddle channels has one of its own for every element.
     apart = lanes > 0 and spatial % V > 0
@@ -62,6 +64,10 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         """Walk the thread's staged items; ask `holds` of each."""
         return T.unroll(per) if per <= _UNROLLED else T.unroll(per, unroll_factor=4)
 
+    def each_of_batch():
+        """Walk what is awaited together; past the thread's last item `holds` says no."""
+        return T.unroll(batch, unroll_factor=min(batch, 2))
+
     def place(turn, samples, channels, inputs, outputs, part=None):
         """Find the thread's channels and items, and set its variables up.
 
@@ -72,7 +78,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         s = SimpleNamespace(samples=samples, channels=channels)
         s.thread = T.get_thread_binding()
         s.warp = s.thread // 32
-        s.turn, s.part, shares = turn, 0, 1
+        s.turn, s.part, shares = turn, 0, None
         if part is not None:
             s.part, shares = part
         elif blocks > 1:
@@ -80,12 +86,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         s.pitch = T.cast(channels, "int64") * spatial // V
         s.first_channel = s.turn * group
         s.items = samples if lanes else samples * plane
-        s.chunk = s.items
-        if part is not None or blocks > 1:
-            share = T.truncdiv(s.items + shares - 1, shares)
-            s.chunk = share if lanes else T.ceildiv(share, 8) * 8
-        s.first = s.part * s.chunk
-        s.limit = T.min(s.chunk, s.items - s.first)
+        s.shares = shares
         s.own = s.thread // lanes if lanes else s.thread
         s.column = s.thread % lanes if lanes else 0
         total = T.cast(samples, "int64") * s.pitch
@@ -94,8 +95,10 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         slots = per * (rows * lanes if lanes else threads) if staged else 1
         s.stage = T.alloc_shared((streams, slots, V), dtype)
         s.packed = T.alloc_local((streams, 1 if staged else flight, V), dtype)
-        s.item = T.alloc_local((3,), "int32")
+        s.item = T.alloc_local((4,), "int32")
         s.sample_pitch = T.alloc_local((1,), "int32")
+        s.span = T.alloc_local((3,), "int32")
+        s.first, s.limit, s.trips = s.span[0], s.span[1], s.span[2]
         s.access = T.alloc_local((1,), "int64")
         s.result = T.alloc_local((V,), dtype)
         s.x = T.alloc_local((V,), f32)
@@ -134,10 +137,6 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         some = T.max(0, T.ceildiv(s.limit - s.own, step))
         return T.if_then_else(there(s), some, 0) if lanes else some
 
-    def trips(s):
-        """How often every thread of the block reads a flight of items, where nothing is staged."""
-        return T.max(s.limit, 0) // (step * flight)
-
     def sample(s, number):
         """The first access of a sample."""
         if access == 16:
@@ -147,8 +146,22 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
 
     @T.macro
     def settle_place(s):
-        """Keep in variables what every item's place follows from."""
+        """Keep in variables what every item's place follows from.
+
+        As expressions they would be simplified anew wherever they stand, which takes TileLang most
+        of the time that it compiles for.
+        """
         s.sample_pitch[0] = T.cast(s.pitch, "int32")
+        s.span[0] = 0
+        s.span[1] = s.items
+        if s.shares is not None:
+            s.span[1] = T.truncdiv(s.items + s.shares - 1, s.shares)
+            if not lanes:
+                s.span[1] = (s.span[1] + 7) // 8 * 8
+            s.span[0] = s.part * s.span[1]
+            s.span[1] = T.min(s.span[1], s.items - s.span[0])
+        # How often every thread of the block reads a flight of items, where nothing is staged.
+        s.span[2] = T.max(s.span[1], 0) // (step * flight)
 
     @T.macro
     def locate(s, k):
@@ -191,15 +204,14 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     def fetch(s):
         """Start every read of what is staged, item by item."""
         if staged:
-            for k in each():
-                if holds(s, k):
-                    locate(s, k)
-                    for stream in tuple(range(streams)):
-                        bring(s, stream, k)
-                if singly:
+            for some in T.unroll(batches):
+                for one in each_of_batch():
+                    if holds(s, some * batch + one):
+                        locate(s, some * batch + one)
+                        for stream in tuple(range(streams)):
+                            bring(s, stream, some * batch + one)
+                if copies:
                     T.call_extern("handle", "tileops::commit_copies")
-            if copies and not singly:
-                T.call_extern("handle", "tileops::commit_copies")
 
     @T.macro
     def arrive(pending):
@@ -224,33 +236,49 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
             into[i] = T.cast(s.packed[stream, u, i], f32)
 
     @T.macro
+    def sweep_trips(s, visit, first):
+        if there(s):
+            for trip in T.serial(s.trips):
+                s.item[3] = (trip if first else s.trips - 1 - trip) * flight
+                for u in tuple(range(flight)):
+                    look(s, s.item[3] + u, u)
+                for u in tuple(range(flight)):
+                    visit(s, s.item[3] + u, u)
+
+    @T.macro
+    def sweep_rest(s, visit):
+        for u in tuple(range(flight)):
+            if holds(s, s.trips * flight + u):
+                look(s, s.trips * flight + u, u)
+        for u in tuple(range(flight)):
+            if holds(s, s.trips * flight + u):
+                visit(s, s.trips * flight + u, u)
+
+    @T.macro
     def sweep(s, visit, first):
         """Call ``visit(s, k, u)`` for every item; where *first*, the data may be on its way.
 
-        *u* is a number that says where `look` has put the item, and 0 for the first of all.
+        *u* is a number that says where `look` has put the item, and 0 for the first of all. What
+        is read again is read backwards: the cache holds the end.
         """
-        if staged:
-            if first and not singly:
-                arrive(0)
+        if staged and first:
+            for some in T.unroll(batches):
+                arrive(batches - 1 - some)
+                for one in each_of_batch():
+                    if holds(s, some * batch + one):
+                        look(s, some * batch + one, 0)
+                        visit(s, some * batch + one, 0)
+        elif staged:
             for k in each():
-                if first and singly:
-                    arrive(per - 1 - k)
                 if holds(s, k):
                     look(s, k, 0)
                     visit(s, k, 0)
+        elif first:
+            sweep_trips(s, visit, first)
+            sweep_rest(s, visit)
         else:
-            if there(s):
-                for trip in T.serial(trips(s)):
-                    for u in tuple(range(flight)):
-                        look(s, trip * flight + u, u)
-                    for u in tuple(range(flight)):
-                        visit(s, trip * flight + u, u)
-            for u in tuple(range(flight)):
-                if holds(s, trips(s) * flight + u):
-                    look(s, trips(s) * flight + u, u)
-            for u in tuple(range(flight)):
-                if holds(s, trips(s) * flight + u):
-                    visit(s, trips(s) * flight + u, u)
+            sweep_rest(s, visit)
+            sweep_trips(s, visit, first)
 
     @T.macro
     def write(s, result, k, value):
