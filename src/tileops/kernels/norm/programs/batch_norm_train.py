@@ -28,10 +28,9 @@ def build(
 
     Returns:
         ``launch(anchor, x, weight, bias, running_mean, running_var, y, mean, rstd, samples,
-        channels, period)``. All but *anchor* and the last three are addresses, 0 where *factors*
+        channels)``. All but *anchor* and the last two are addresses, 0 where *factors*
         say that there is none; *x* and *y* are multiples of 16. *anchor* is a float32 tensor of
-        one element, which says on which device and stream to launch. Channel k takes element
-        ``k % period`` of weight and bias.
+        one element, which says on which device and stream to launch.
     """
     name = str(dtype).removeprefix("torch.")
     whole = program(spatial, eps, momentum, name, layout, factors)
@@ -59,14 +58,13 @@ def program(spatial, eps, momentum, dtype, layout, factors):
         rstd: T.int64,
         samples: T.int32,
         channels: T.int32,
-        period: T.int32,
     ):
         with T.Kernel(B.grid(channels), threads=layout.threads, **B.cluster) as block:
             B.begin()
             s = B.place(block, samples, channels, (x,), (y,))
             B.settle_place(s)
             S.place(s)
-            N.place(s, weight, bias, running_mean, running_var, mean, rstd, period)
+            N.place(s, weight, bias, running_mean, running_var, mean, rstd)
             B.fetch(s)
             # Asked of memory now, it is there when the statistics are.
             if S.turns == 1 and s.warp < B.group:
