@@ -92,6 +92,9 @@ _LONE_COLUMN_THREADS = 416
 # element of an access.
 _RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = {1: 1280, 2: 1024}, {1: 768, 2: 512}
 
+# Turns of the device's blocks from which on they stay for further groups; 0 for never.
+_STANDING = 0
+
 # Staged bytes of a block up to which the next kernel may start before this one ends.
 _STAGED_EARLY = 48 << 10
 
@@ -162,6 +165,8 @@ class ChannelLayout:
         resident: Blocks that a multiprocessor should hold; it bounds the registers of a thread.
         in_flight: Items of a thread that are read at a time where nothing is staged.
         overlap: Whether the next kernel of the stream may start before this one ends.
+        standing: Groups at a time whose blocks go on to further ones, and read the next while they
+            write one; 0 where every group has blocks of its own.
     """
 
     vector: int
@@ -174,6 +179,7 @@ class ChannelLayout:
     resident: int
     in_flight: int
     overlap: bool
+    standing: int = 0
 
     @property
     def step(self) -> int:
@@ -330,7 +336,7 @@ def _shared(layout: ChannelLayout, planes: Planes) -> int:
     data = layout.staged * layout.vector * planes.itemsize * planes.streams
     columns = layout.lanes * (planes.vector if planes.spatial % planes.vector else 1)
     entries = 2 * layout.rows * columns if layout.lanes else 3 * layout.threads // 32
-    given = 4 * layout.cluster * layout.group if layout.cluster > 1 else 0
+    given = 8 * layout.cluster * layout.group if layout.cluster > 1 else 0
     return data + 4 * (entries + given + 3 * layout.group) + _ALIGNMENT
 
 
@@ -362,7 +368,12 @@ def _layout(
     resident = min(most // threads, by_shared, _SM_THREADS[arch] // threads, 16)
     data = layout.staged * layout.vector * planes.itemsize * planes.streams
     early = arch >= _FIRST_CLUSTER_ARCH and data <= _STAGED_EARLY
-    return replace(layout, resident=max(1, resident), overlap=early)
+    standing = _sms(facts) * max(1, resident) // cluster
+    if not (_STANDING and per and -(-planes.channels // group) >= standing * _STANDING):
+        standing = 0
+    return replace(
+        layout, resident=max(1, resident), overlap=early and not standing, standing=standing
+    )
 
 
 def _sms(facts: DeviceFacts) -> int:
