@@ -29,8 +29,8 @@ class WideChannels(ChannelKernel):
         if not call.short:
             return (
                 f"serves planes of at most {LONGEST_COLUMN} elements that are no whole "
-                f"{SHORTEST_ACCESS}-byte accesses or below {SHORTEST_PLANE} bytes, got {call.spatial} "
-                "elements"
+                f"{SHORTEST_ACCESS}-byte accesses or below {SHORTEST_PLANE} bytes, "
+                f"got {call.spatial} elements"
             )
         size, room = ACCESS * cls.streams * call.n * call.spatial, cls.room(call)
         if size > room:

@@ -36,6 +36,7 @@ __all__ = [
     "on_chip",
     "parts",
     "passing",
+    "read_again",
     "side_by_side",
 ]
 
@@ -97,6 +98,10 @@ _STANDING = 0
 
 # Staged bytes of a block up to which the next kernel may start before this one ends.
 _STAGED_EARLY = 48 << 10
+
+# Blocks that share a channel that is read twice: the more, the fewer channels at a time does the
+# cache have to hold.
+_AGAIN_BLOCKS = 1
 
 # Accesses of a thread in flight where nothing is staged, and accesses of one part of a channel.
 _IN_FLIGHT = 4
@@ -230,6 +235,14 @@ def passing(planes: Planes, facts: DeviceFacts) -> ChannelLayout:
     group, lanes = _columns(planes, planes.items, _sms(facts))
     rows = max(1, min(_COLUMN_THREADS // lanes, planes.items))
     return _layout(planes, facts, group, _column_threads(rows * lanes, group), rows, 1, 0)
+
+
+def read_again(planes: Planes, facts: DeviceFacts) -> ChannelLayout:
+    """Lay out whole channels that are read twice, the second time from the cache if it may be."""
+    layout = passing(planes, facts)
+    if (facts.arch or 0) < _FIRST_CLUSTER_ARCH:
+        return layout
+    return replace(layout, cluster=_AGAIN_BLOCKS)
 
 
 def parts(planes: Planes, layout: ChannelLayout, facts: DeviceFacts, most: int) -> int:
