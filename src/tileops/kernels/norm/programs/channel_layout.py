@@ -89,9 +89,10 @@ _COLUMN_THREADS = 256
 _LONE_COLUMN_THREADS = 416
 
 # Threads of a multiprocessor whose registers hold a program of one and of two streams without
-# spilling: 48 and 64 registers each; 80 and 128 where a thread keeps the statistics of every
-# element of an access.
+# spilling: 48 and 64 registers each; 64 where nothing is staged; 80 and 128 where a thread keeps
+# the statistics of every element of an access.
 _RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = {1: 1280, 2: 1024}, {1: 768, 2: 512}
+_RESIDENT_PASSING = 1024
 
 # Turns of the device's blocks from which on they stay for further groups; 0 for never.
 _STANDING = 0
@@ -377,6 +378,8 @@ def _layout(
     )
     apart = planes.by_columns and planes.spatial % planes.vector > 0
     most = (_RESIDENT_COLUMN_THREADS if apart else _RESIDENT_THREADS)[planes.streams]
+    if not per:
+        most = min(most, _RESIDENT_PASSING)
     by_shared = _SM_SHARED[arch] // (_shared(layout, planes) + _BLOCK_RESERVE)
     resident = min(most // threads, by_shared, _SM_THREADS[arch] // threads, 16)
     data = layout.staged * layout.vector * planes.itemsize * planes.streams
