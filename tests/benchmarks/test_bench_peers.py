@@ -9,7 +9,7 @@ import pytest
 import torch
 from harness.agreement import DisagreementError, check_agreement, distance
 from harness.peers import Family, family_of, peers_of
-from harness.peers.compiled import tuning_turn_by_turn
+from harness.peers.compiled import NoPlaceToWaitError, tuning_turn_by_turn
 from harness.peers.tuned import sharing
 
 NORM = family_of("norm")
@@ -248,11 +248,42 @@ def test_rounding_is_agreement():
     assert distance(torch.zeros(3), torch.ones(3)) == float("inf")
 
 
-def test_tuning_waits_for_its_turn():
+class Lock:
+    """Counts how often it is held."""
+
+    held = 0
+
+    def __enter__(self):
+        self.held += 1
+
+    def __exit__(self, *error):
+        pass
+
+
+def test_tuning_waits_for_its_turn(monkeypatch):
     """The timing of configurations runs under the lock, and torch is left as it was."""
+    algorithms = pytest.importorskip("torch._inductor.select_algorithm").AlgorithmSelectorCache
+    kernels = pytest.importorskip("torch._inductor.runtime.triton_heuristics").CachingAutotuner
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(kernels, "bench", lambda self, config: config)
+    choose = classmethod(lambda cls, choices: (cls, choices))
+    monkeypatch.setattr(algorithms, "benchmark_in_current_process", choose)
+    original, lock = kernels.bench, Lock()
+    with tuning_turn_by_turn(lock):
+        assert kernels.bench(None, 3) == 3
+        assert lock.held == 1
+        assert algorithms.benchmark_in_current_process("ab") == (algorithms, "ab")
+        assert lock.held == 2
+    assert kernels.bench is original
+    assert vars(algorithms)["benchmark_in_current_process"] is choose
+
+
+def test_a_torch_that_chooses_elsewhere_is_named(monkeypatch):
+    """It is no silent compilation without a turn."""
     heuristics = pytest.importorskip("torch._inductor.runtime.triton_heuristics")
-    original = heuristics.CachingAutotuner.bench
-    with tuning_turn_by_turn(None) as possible:
-        assert possible
-        assert heuristics.CachingAutotuner.bench is not original
-    assert heuristics.CachingAutotuner.bench is original
+    monkeypatch.delattr(heuristics.CachingAutotuner, "bench")
+    with (
+        pytest.raises(NoPlaceToWaitError, match=r"no CachingAutotuner\.bench"),
+        tuning_turn_by_turn(Lock()),
+    ):
+        pass

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 from counted import CountedMachine
-from harness.case import Case, cases_of, chosen_ops
+from harness.case import Case
 from harness.contest import COPY, OURS, Contest
 from harness.inputs import input_sets
 from harness.peers import Family
-from harness.precompile import SHARES, tasks_of
 from harness.session import Plan, run
 from harness.store import read
-from harness.subject import PlanError, Subject, bare_launch
+from harness.subject import PlanError, Subject, bare_launches
 from harness.timing import Effort
 from samples import results
 
@@ -91,7 +90,64 @@ def test_host_times_come_with_the_smallest_workload(tmp_path):
     assert host.workload == "n-64"
     assert set(host.us) == {"op", "empty_like", "torch"}
     assert all(us > 0 for us in host.us.values())
+    assert (host.launches, host.outputs) == (0, 1)
     assert told.hosts == [host]
+
+
+@pytest.mark.usefixtures("acme")
+def test_later_peers_come_after_every_case(tmp_path):
+    """Each is timed beside our op once more; its times complete the row and the host times."""
+    told = Told()
+    cases = (case(8), case(16))
+    asked = plan(tmp_path / "r.json", *cases, peers=("liger",), later=("torch", "no-such"))
+    done = run(asked, CountedMachine(), results(), told)
+    names = ["LayerNormFwdOp/n-8", "LayerNormFwdOp/n-16"]
+    assert told.started == [*names, *names]
+    early = [[(one.name, one.status) for one in row.peers] for row in told.rows[:2]]
+    assert early == [[("liger", "absent"), ("torch", "unfinished")]] * 2
+    assert told.rows[2:] == list(done.rows)
+    for row in done.rows:
+        liger, late = row.peers
+        assert (liger.status, late.status) == ("absent", "timed")
+        assert late.speedup == pytest.approx(1.0)
+    (host,) = done.hosts
+    assert set(host.us) == {"op", "empty_like", "torch"}
+    assert read(asked.path) == done
+
+
+@pytest.mark.usefixtures("acme")
+def test_the_budget_takes_later_peers_first(tmp_path):
+    """Every case has its time, and the peers that were not reached are named with the reason."""
+    asked = plan(
+        tmp_path / "r.json", case(8), case(16), case(32),
+        peers=(), later=("torch",), deadline=8.0,
+        unready=frozenset({("LayerNormFwdOp/n-8", "torch")}),
+    )  # fmt: skip
+    hours = iter([0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 7.0, 7.0])
+    done = run(asked, CountedMachine(), results(), Told(), now=lambda: next(hours))
+    assert [row.status for row in done.rows] == ["timed"] * 3
+    assert done.unfinished == ()
+    late = [row.peers[0] for row in done.rows]
+    assert [one.status for one in late] == ["unfinished", "timed", "unfinished"]
+    assert late[0].detail == "it was not compiled ahead in time"
+    assert late[2].detail == "the time did not reach it"
+    assert read(asked.path) == done
+
+
+@pytest.mark.usefixtures("acme")
+def test_a_later_peer_that_cannot_run_is_reported(tmp_path):
+    """What stopped it is in its row; our op keeps its time."""
+
+    class Machine(CountedMachine):
+        def free_bytes(self):
+            self.asked = getattr(self, "asked", 0) + 1
+            return self.free if self.asked == 1 else 1000
+
+    asked = plan(tmp_path / "r.json", case(8), peers=(), later=("torch",))
+    (row,) = run(asked, Machine(), results(), Told()).rows
+    assert row.status == "timed"
+    assert row.peers[0].status == "failed"
+    assert "NotEnoughMemoryError" in row.peers[0].detail
 
 
 @pytest.mark.usefixtures("acme")
@@ -191,82 +247,65 @@ def test_a_peer_is_timed_only_when_it_agrees(builder, status):
     assert list(contest.launches()) == [OURS, COPY]
 
 
+class Launched:
+    """A kernel that holds what it compiled in attributes of these names, and keeps its calls."""
+
+    def __init__(self, *names):
+        self.launched, self.sizes, self.kind = [], {"size": 2}, int
+        vars(self).update({name: self.compiled(name) for name in names})
+
+    def compiled(self, name):
+        """Return a compiled function that keeps what it was called with."""
+        return lambda *arguments: self.launched.append((name, *arguments))
+
+
 def test_the_bare_function_is_called_with_what_the_kernel_passes():
     """Ready buffers: the arguments of one run, used again; the kernel is left as it was."""
-
-    class Kernel:
-        def __init__(self):
-            self.launched = []
-            self._launch = self.launch
-
-        def launch(self, *arguments):
-            self.launched.append(arguments)
-
-        def forward(self, x):
-            self._launch(x, "buffer")
-
-    kernel = Kernel()
+    kernel = Launched("_launch")
     before = kernel._launch
-    bare = bare_launch(kernel, lambda: kernel.forward(3))
+    (bare,) = bare_launches([kernel], lambda: kernel._launch(3, "buffer"))
     bare()
-    assert kernel.launched == [(3, "buffer"), (3, "buffer")]
-    assert kernel._launch == before
-    assert bare_launch(object(), lambda: None) is None
+    assert kernel.launched == [("_launch", 3, "buffer")] * 2
+    assert kernel._launch is before
+    assert bare_launches([object()], lambda: None) == ()
+
+
+def test_every_launch_of_a_call_is_bare():
+    """A call of several compiled functions is all of them, in order, and a loop each time."""
+    kernel = Launched("_summarise", "_launch")
+
+    def call():
+        kernel._summarise(1)
+        kernel._launch(2)
+        kernel._launch(3)
+
+    bare = bare_launches([kernel], call)
+    kernel.launched.clear()
+    for launch in bare:
+        launch()
+    assert kernel.launched == [("_summarise", 1), ("_launch", 2), ("_launch", 3)]
 
 
 def test_the_bare_function_is_found_among_several():
     """A kernel that compiled one for every size binds the one of its call."""
-
-    class Kernel:
-        def __init__(self):
-            self.launched = []
-            self._launches = dict.fromkeys((1, 2), self.launch)
-
-        def launch(self, *arguments):
-            self.launched.append(arguments)
-
-        def bind(self, size):
-            launch = self._launches[size]
-            return lambda x: launch(x, size)
-
-    kernel = Kernel()
+    kernel = Launched()
+    kernel._launches = {size: kernel.compiled(size) for size in (1, 2)}
     before = kernel._launches
-    bare = bare_launch(kernel, lambda: kernel.bind(2)(3))
+    (bare,) = bare_launches([kernel], lambda: kernel._launches[2]("x"))
     bare()
-    assert kernel.launched == [(3, 2), (3, 2)]
+    assert kernel.launched == [(2, "x")] * 2
     assert kernel._launches is before
 
-    def twice():
-        run = kernel.bind(1)
-        run(3), run(4)
 
-    assert bare_launch(kernel, twice) is None
+def test_the_bare_function_of_a_program_is_found():
+    """A kernel may leave binding to a program that holds what is compiled."""
 
+    class Program(Launched):
+        def bind(self, x):
+            return self._launch
 
-@pytest.mark.parametrize(
-    ("peers", "expected"),
-    [
-        pytest.param((), [("a", True), ("c", True)], id="ours-once-a-call-spec"),
-        pytest.param(
-            ("compile",), [("a", True), ("b", False), ("c", True)], id="the-peer-every-case"
-        ),
-    ],
-)
-def test_programs_compile_once_per_call_spec(peers, expected):
-    """Two numbers of rows are one program of ours and two of torch.compile."""
-    cases = (case(64, 3, "a"), case(64, 5, "b"), case(65, 3, "c"))
-    tasks = tasks_of(cases, peers, "cpu")
-    assert [(one.workload, one.ours) for one in tasks] == expected
-
-
-def test_a_tuned_peer_compiles_in_shares():
-    """Lengths are compiled alike, the smallest of them; other heads, and a state, are not."""
-    cases = cases_of(chosen_ops(["GLAFwdOp"]), "cuda", "*heads-16-128*")
-    tasks = tasks_of(cases, ("fla-chunk", "fla-recurrent"), "cuda")
-    tuned = [one for one in tasks if one.tuned]
-    assert {one.tuned for one in tuned} == {"fla-chunk"}
-    assert not any(one.ours or one.peers for one in tuned)
-    smallest = ["prefill-2048-heads-16-128", "continued-1000-heads-16-128-f16"]
-    expected = [(name, share) for name in smallest for share in range(SHARES)]
-    assert [(one.workload, one.share) for one in tuned] == expected
-    assert not any(one.tuned for one in tasks_of(cases, (), "cuda"))
+    kernel = Launched()
+    kernel._program = Program("_launch")
+    (bare,) = bare_launches([kernel], lambda: kernel._program.bind(3)(3))
+    bare()
+    assert kernel._program.launched == [("_launch", 3)] * 2

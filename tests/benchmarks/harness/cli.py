@@ -21,7 +21,7 @@ from harness.docs_page import DOCS, ROOT, committed_results, stale_files, write_
 from harness.machine import CudaMachine
 from harness.merge import DifferentRunsError, RepeatedWorkloadError, merged
 from harness.plots import MissingMatplotlibError
-from harness.precompile import precompile, tasks_of
+from harness.precompile import precompile, tasks_of, unready
 from harness.record import Results, Settings, json_schema
 from harness.session import Plan, run
 from harness.store import ResultsFileError, read, write
@@ -126,14 +126,18 @@ def run_cases(
         typer.echo(f"error: no workload matches {only!r}; see the command list", err=True)
         raise typer.Exit(2)
     wanted = _peers_of(cases, peers)
+    missing: frozenset[tuple[str, str]] = frozenset()
     if jobs:
-        _compile_ahead(cases, wanted, str(device), jobs, budget * PRECOMPILE_SHARE)
+        missing = _compile_ahead(cases, wanted, str(device), jobs, budget * PRECOMPILE_SHARE)
     results = _start(device, quick, seed, wanted, commit)
     effort = QUICK if quick else FULL
-    plan = Plan(cases, effort, HOST_CALLS, out, began + budget, wanted)
-    with RunConsole(len(cases)) as console:
+    later = _slow(cases, wanted)
+    quickly = tuple(name for name in wanted if name not in later)
+    plan = Plan(cases, effort, HOST_CALLS, out, began + budget, quickly, later, missing)
+    with RunConsole(len(cases) * (2 if later else 1)) as console:
         results = run(plan, CudaMachine(device), results, console)
     timed = sum(row.status == "timed" for row in results.rows)
+    _name_unfinished(results)
     typer.echo(
         f"{timed} timed, {len(results.rows) - timed} failed, {len(results.unfinished)} "
         f"unfinished, {time.monotonic() - began:.0f} s; written to {out}"
@@ -188,16 +192,45 @@ def _peers_of(cases: tuple[Case, ...], patterns: str) -> tuple[str, ...]:
     return tuple(name for name in known if any(fnmatch(name, one) for one in wanted))
 
 
+def _slow(cases: tuple[Case, ...], peers: tuple[str, ...]) -> tuple[str, ...]:
+    from harness.peers import family_of, slow_peers
+
+    slow = {
+        name for case in cases for name in slow_peers(family_of(case.entry.family), case.entry.name)
+    }
+    return tuple(name for name in peers if name in slow)
+
+
 def _compile_ahead(
     cases: tuple[Case, ...], peers: tuple[str, ...], device: str, jobs: int, seconds: float
-) -> None:
+) -> frozenset[tuple[str, str]]:
+    """Compile ahead, say what came of it, and return the slow peers that are not compiled."""
     began = time.monotonic()
     tasks = tasks_of(cases, peers, device)
     done = precompile(tasks, jobs, seconds)
     for one in done:
         if one.problem:
             typer.echo(f"{one.task.name} did not compile ahead: {one.problem}")
-    typer.echo(f"compiled {len(done)} of {len(tasks)} ahead in {time.monotonic() - began:.0f} s")
+    finished = {one.task for one in done}
+    for task in tasks:
+        if task not in finished:
+            typer.echo(f"{task.name} was not compiled ahead in {seconds:.0f} s")
+    slowest = max(done, key=lambda one: one.seconds, default=None)
+    typer.echo(
+        f"compiled {len(done)} of {len(tasks)} ahead in {time.monotonic() - began:.0f} s"
+        + (f"; the longest, {slowest.task.name}, took {slowest.seconds:.0f} s" if slowest else "")
+    )
+    return unready(tasks, done)
+
+
+def _name_unfinished(results: Results) -> None:
+    """Say which cases, and which peers of the others, the time did not reach."""
+    for name in results.unfinished:
+        typer.echo(f"unfinished: {name}")
+    for row in results.rows:
+        for peer in row.peers:
+            if peer.status == "unfinished":
+                typer.echo(f"unfinished: {row.op}/{row.workload} {peer.name}: {peer.detail}")
 
 
 def _start(

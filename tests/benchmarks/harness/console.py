@@ -20,7 +20,7 @@ class RunConsole:
     """Shows a run; use it as a context manager.
 
     Args:
-        total: How many cases there are.
+        total: How many results there will be: of cases, and again with their slow peers.
     """
 
     def __init__(self, total: int) -> None:
@@ -45,7 +45,10 @@ class RunConsole:
 
     def has_host(self, row: HostRow) -> None:
         """Print the host times."""
-        times = "  ".join(f"{name} {us:.2f}" for name, us in row.us.items())
+        many = f" of {row.launches} launches" if row.launches > 1 else ""
+        times = "  ".join(
+            f"{name}{many if name == 'bare' else ''} {us:.2f}" for name, us in row.us.items()
+        )
         print(f"{row.op} host us/call: {times}", flush=True)
 
     def __enter__(self) -> RunConsole:
@@ -62,7 +65,7 @@ class RunConsole:
 
 
 def row_line(row: Row) -> str:
-    """Return a workload's result on one line."""
+    """Return a workload's result on one line, with the peers that have been reached."""
     name = f"{row.op}/{row.workload}"
     keys = ", ".join(row.keys.values())
     if row.timing is None or row.fraction is None:
@@ -70,6 +73,7 @@ def row_line(row: Row) -> str:
     peers = "  ".join(
         f"{peer.name} {peer.speedup:.2f}x" if peer.speedup is not None else _excuse(peer)
         for peer in row.peers
+        if peer.status != "unfinished"
     )
     return (
         f"{name} [{keys}] {row.timing.median_us:.2f} us "

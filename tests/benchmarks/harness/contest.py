@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from harness.clock import Launch
 from harness.inputs import Inputs
 from harness.peers import Builder, Family, Function, peers_of
 from harness.record import PeerRow
-from harness.subject import Subject, bare_launch, function_of
+from harness.subject import Subject, bare_launches, function_of
 from harness.timing import described
 
 __all__ = ["COPY", "OURS", "Contest"]
@@ -72,13 +72,14 @@ class Contest:
                 peers[name] = function
         return cls(case, sets, subject, peers, tuple(rows))
 
-    def launches(self) -> dict[str, Launch]:
-        """Return what to time by name, ours first."""
+    def launches(self, copy: bool = True) -> dict[str, Launch]:
+        """Return what to time by name, ours first; at the end a copy of the same size, if asked."""
         sets = self.sets
         contestants = {OURS: Launch(partial(_on_set, self.subject.function, sets), len(sets))}
         for name, function in self.peers.items():
             contestants[name] = Launch(partial(_on_set, function, sets), len(sets))
-        contestants[COPY] = self._copy()
+        if copy:
+            contestants[COPY] = self._copy()
         return contestants
 
     def _copy(self) -> Launch:
@@ -90,27 +91,28 @@ class Contest:
 
     def host_calls(self) -> dict[str, Callable[[], Any]]:
         """Return the eager calls whose host time is of interest."""
-        inputs, op = self.sets[0], self.subject.function
-        calls: dict[str, Callable[[], Any]] = {"op": partial(op, *inputs)}
-        bare = self._bare()
-        if bare is not None:
-            calls["bare"] = bare
+        inputs = self.sets[0]
+        calls: dict[str, Callable[[], Any]] = {"op": partial(self.subject.function, *inputs)}
+        bare = self.bare
+        if bare:
+            calls["bare"] = bare[0] if len(bare) == 1 else lambda: [launch() for launch in bare]
         result = self.subject.result
         if isinstance(result, torch.Tensor):
             calls["empty_like"] = lambda: torch.empty_like(result)
         else:
             calls["empty_like"] = lambda: [torch.empty_like(one) for one in result]
-        for name, function in self.peers.items():
-            calls[name] = partial(function, *inputs)
-        return calls
+        return calls | self.peer_calls()
 
-    def _bare(self) -> Callable[[], Any] | None:
-        """Return the one launch of a call; an op that has bound nothing yet shows it."""
+    def peer_calls(self) -> dict[str, Callable[[], Any]]:
+        """Return the eager calls of the peers."""
+        inputs = self.sets[0]
+        return {name: partial(function, *inputs) for name, function in self.peers.items()}
+
+    @cached_property
+    def bare(self) -> tuple[Callable[[], Any], ...]:
+        """The launches of a call; an op that has bound nothing yet shows them."""
         op, inputs = self.case.new_op(), self.sets[0]
-        kernels = op.kernels_for(tuple(inputs))
-        if len(kernels) != 1:
-            return None
-        return bare_launch(kernels[0], partial(function_of(op), *inputs))
+        return bare_launches(op.kernels_for(tuple(inputs)), partial(function_of(op), *inputs))
 
 
 def _on_set(function: Function, sets: Sequence[Inputs], i: int) -> Any:

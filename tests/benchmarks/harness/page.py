@@ -36,7 +36,13 @@ python tests/benchmarks/bench.py page
 ```
 """
 
-STATUS = {"absent": "absent", "failed": "failed", "disagrees": "disagrees", "timed": ""}
+STATUS = {
+    "absent": "absent",
+    "failed": "failed",
+    "disagrees": "disagrees",
+    "timed": "",
+    "unfinished": "unfinished",
+}
 
 
 def page(results: Sequence[Results]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
-from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
@@ -15,11 +15,11 @@ import torch
 from harness.case import Case, cases_of, chosen_ops
 from harness.inputs import input_sets
 from harness.peers import family_of, peers_of
-from harness.peers.compiled import tuning_turn_by_turn
+from harness.peers.compiled import COMPILED, tuning_turn_by_turn
 from harness.peers.tuned import sharing
 from harness.timing import described
 
-__all__ = ["Compiled", "Task", "precompile", "tasks_of"]
+__all__ = ["Compiled", "Task", "precompile", "tasks_of", "unready"]
 
 SHARES = 8
 """Processes that compile the configurations of one tuned peer."""
@@ -34,28 +34,32 @@ class Task:
 
     Attributes:
         op: The op.
-        workload: Its workload.
+        workload: The workload that it is compiled for.
         sweep: Whether the workload is a point of the sweep.
-        ours: Whether to build our kernels: one workload stands for all with the same call spec.
-        peers: Whether to compile the peer that torch.compile makes.
         device: The device.
-        tuned: The peer of which a share of the configurations is compiled, and nothing else.
-        share: Which share.
+        peer: The peer, or nothing where it is our own kernels.
+        serves: The cases that need it, as ``op/workload``.
+        share: Of a peer that Triton tunes, which share of its configurations.
     """
 
     op: str
     workload: str
     sweep: bool
-    ours: bool
-    peers: bool
     device: str
-    tuned: str = ""
-    share: int = 0
+    peer: str = ""
+    serves: tuple[str, ...] = ()
+    share: int | None = None
+
+    @property
+    def case(self) -> str:
+        """The op and the workload."""
+        return f"{self.op}/{self.workload}"
 
     @property
     def name(self) -> str:
-        """The op and the workload."""
-        return f"{self.op}/{self.workload}"
+        """The case, and of what it is compiled."""
+        part = "" if self.share is None else f" {self.share + 1} of {SHARES}"
+        return f"{self.case} {self.peer or 'ours'}{part}"
 
 
 @dataclass(frozen=True)
@@ -68,62 +72,70 @@ class Compiled:
 
 
 def tasks_of(cases: Sequence[Case], peers: Sequence[str], device: str) -> tuple[Task, ...]:
-    """Return the tasks of cases: our kernels once per call spec, the compiled peer per case.
+    """Return the tasks of cases: our kernels once per call spec, then the slow peers.
 
-    A peer that Triton tunes is compiled once, in shares, for all cases that it is tuned alike for.
+    The peer of torch.compile is compiled for every case. One that Triton tunes is compiled once, in
+    shares, for all cases that it is tuned alike for. What many cases wait for comes first.
     """
-    seen: set[Any] = set()
-    tasks = []
+    ours: dict[Any, list[Case]] = {}
+    tuned: dict[Any, list[Case]] = {}
+    compiled = []
     for case in cases:
-        requests = (case.entry.name, case.new_op().requests(*case.inputs))
-        ours = requests not in seen
-        seen.add(requests)
-        compiled = "compile" in peers
-        if ours or compiled:
-            sweep = case.source == "sweep"
-            tasks.append(Task(case.entry.name, case.workload.name, sweep, ours, compiled, device))
-    return (*_tuned_tasks(cases, peers, device), *tasks)
-
-
-def _tuned_tasks(cases: Sequence[Case], peers: Sequence[str], device: str) -> list[Task]:
-    """Return the shares of tuned peers, for the smallest of the cases that are tuned alike."""
-    alike: dict[Any, Case] = {}
-    for case in cases:
-        for name, tuned_for in family_of(case.entry.family).tuned.items():
+        ours.setdefault((case.entry.name, case.new_op().requests(*case.inputs)), []).append(case)
+        family = family_of(case.entry.family)
+        if COMPILED in peers and COMPILED in peers_of(family, case.entry.name):
+            compiled.append(_task([case], device, COMPILED))
+        for name, tuned_for in family.tuned.items():
             key = tuned_for(case.inputs) if name in peers else None
             if key is not None:
-                known = alike.setdefault((case.entry.name, name, key), case)
-                if case.cost.bytes < known.cost.bytes:
-                    alike[case.entry.name, name, key] = case
-    return [
-        Task(op, case.workload.name, case.source == "sweep", False, False, device, name, share)
-        for (op, name, _), case in alike.items()
-        for share in range(SHARES)
+                tuned.setdefault((case.entry.name, name, key), []).append(case)
+    most = sorted(tuned.items(), key=lambda item: -len(item[1]))
+    shares = [
+        _task(alike, device, name, share) for (_, name, _), alike in most for share in range(SHARES)
     ]
+    return (*(_task(alike, device) for alike in ours.values()), *compiled, *shares)
+
+
+def _task(cases: Sequence[Case], device: str, peer: str = "", share: int | None = None) -> Task:
+    """Return what is compiled for the smallest of *cases*, and serves them all."""
+    case = min(cases, key=lambda one: one.cost.bytes)
+    serves = tuple(one.name for one in cases)
+    return Task(
+        case.entry.name, case.workload.name, case.source == "sweep", device, peer, serves, share
+    )
+
+
+def unready(tasks: Iterable[Task], done: Iterable[Compiled]) -> frozenset[tuple[str, str]]:
+    """Return the cases whose peers are not all compiled, each with the peer's name.
+
+    One that did not compile counts as compiled: the run meets the same error and reports it.
+    """
+    finished = {one.task for one in done}
+    return frozenset(
+        (case, task.peer)
+        for task in tasks
+        if task.peer and task not in finished
+        for case in task.serves
+    )
 
 
 def precompile(tasks: Sequence[Task], jobs: int, seconds: float) -> tuple[Compiled, ...]:
-    """Compile in *jobs* processes and return what finished within *seconds*.
+    """Compile in *jobs* processes, in order, and return what finished within *seconds*.
 
-    What did not finish is compiled when its case runs.
+    The processes end then, whatever they are at.
     """
     if not tasks:
         return ()
     context = get_context("spawn")
     done: list[Compiled] = []
     deadline = time.monotonic() + seconds
-    pool = ProcessPoolExecutor(
-        min(jobs, len(tasks)), context, initializer=_start, initargs=(context.Lock(),)
-    )
-    with pool:
-        waiting: dict[Future[Compiled], Task] = {pool.submit(_compile, one): one for one in tasks}
-        while waiting and (left := deadline - time.monotonic()) > 0:
-            finished, _ = wait(waiting, timeout=left, return_when=FIRST_COMPLETED)
-            for future in finished:
-                task = waiting.pop(future)
-                error = future.exception()
-                done.append(Compiled(task, 0.0, described(error)) if error else future.result())
-        pool.shutdown(wait=True, cancel_futures=True)
+    with context.Pool(min(jobs, len(tasks)), _start, (context.RLock(),)) as pool:
+        coming = pool.imap_unordered(_compile, tasks)
+        while len(done) < len(tasks):
+            try:
+                done.append(coming.next(max(0.0, deadline - time.monotonic())))
+            except multiprocessing.TimeoutError:
+                break
     return tuple(done)
 
 
@@ -136,40 +148,33 @@ def _start(lock: Any) -> None:
 
 def _compile(task: Task) -> Compiled:
     started = time.monotonic()
-    problems = []
-    (case,) = cases_of(chosen_ops([task.op]), task.device, task.name, task.sweep)
-    if task.tuned:
-        try:
-            _compile_share(case, task)
-        except ImportError:
-            pass  # The run reports the peer as absent.
-        except Exception as error:
-            problems.append(described(error))
-    if task.ours:
-        try:
-            op = case.new_op()
-            for interface, call in op.requests(*case.inputs):
-                op.kernel_for(interface, call)
-        except Exception as error:
-            # The run meets the same error and reports it with its case.
-            problems.append(described(error))
-    if task.peers:
-        try:
+    problem = ""
+    try:
+        (case,) = cases_of(chosen_ops([task.op]), task.device, task.case, task.sweep)
+        if not task.peer:
+            _compile_ours(case)
+        elif task.share is None:
             _compile_peer(case)
-        except Exception as error:
-            problems.append(described(error))
-    return Compiled(task, time.monotonic() - started, "; ".join(problems))
+        else:
+            _compile_share(case, task.peer, task.share)
+    except Exception as error:
+        # The run meets the same error and reports it with its case: these two as an absent peer.
+        absent = task.peer and isinstance(error, ImportError | NotImplementedError)
+        problem = "" if absent else described(error)
+    return Compiled(task, time.monotonic() - started, problem)
+
+
+def _compile_ours(case: Case) -> None:
+    op = case.new_op()
+    for interface, call in op.requests(*case.inputs):
+        op.kernel_for(interface, call)
 
 
 @torch.no_grad()
 def _compile_peer(case: Case) -> None:
     family = family_of(case.entry.family)
-    builder = peers_of(family, case.entry.name).get("compile")
-    if builder is None:
-        return
-    with tuning_turn_by_turn(_LOCK) as possible:
-        if not possible:
-            return
+    builder = peers_of(family, case.entry.name)[COMPILED]
+    with tuning_turn_by_turn(_LOCK):
         with _LOCK:
             (inputs,) = input_sets(case, 1, seed=0, fills=family.fills)
             torch.cuda.synchronize()
@@ -178,10 +183,10 @@ def _compile_peer(case: Case) -> None:
 
 
 @torch.no_grad()
-def _compile_share(case: Case, task: Task) -> None:
+def _compile_share(case: Case, peer: str, share: int) -> None:
     family = family_of(case.entry.family)
     (inputs,) = input_sets(case, 1, seed=0, fills=family.fills)
-    with sharing(task.share, SHARES):
-        peers_of(family, task.op)[task.tuned](case.call.params, inputs)(*inputs)
+    with sharing(share, SHARES):
+        peers_of(family, case.entry.name)[peer](case.call.params, inputs)(*inputs)
     torch.cuda.synchronize()
     torch.cuda.empty_cache()

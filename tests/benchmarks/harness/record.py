@@ -26,7 +26,7 @@ __all__ = [
     "json_schema",
 ]
 
-SCHEMA = "tileops.benchmark/1.1"
+SCHEMA = "tileops.benchmark/1.2"
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,8 @@ class PeerRow(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: The peer.
-        status: Whether it was timed, is not installed, failed, or computed something else.
+        status: Whether it was timed, is not installed, failed, computed something else, or was not
+            reached in time.
         detail: Why it was not timed.
         error: The relative distance of its result from ours.
         timing: Its device time.
@@ -78,7 +79,7 @@ class PeerRow(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    status: Literal["timed", "absent", "failed", "disagrees"]
+    status: Literal["timed", "absent", "failed", "disagrees", "unfinished"]
     detail: str = ""
     error: float | None = None
     timing: Timing | None = None
@@ -146,13 +147,17 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         op: The op.
         workload: The workload: the op's smallest.
-        us: The median by what was called: ``op``, ``bare`` (the compiled function on ready
-            buffers), ``empty_like`` (allocating the outputs), and the peers.
+        us: The median by what was called: ``op``, ``bare`` (its compiled functions, one after
+            another on ready buffers), ``empty_like`` (allocating the outputs), and the peers.
+        launches: How many compiled functions a call runs; 0 where that is unknown.
+        outputs: How many tensors it returns.
     """
 
     op: str
     workload: str
     us: dict[str, float]
+    launches: int = 0
+    outputs: int = 1
 
 
 class Ceilings(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,8 @@
-"""A run: the cases one after another, within a budget, every result written as it comes."""
+"""A run: the cases one after another, within a budget, every result written as it comes.
+
+Our op and the peers that are quick to compile come first, so that a run which ends early lacks
+slow peers rather than ops.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +22,32 @@ from harness.clock import Clock
 from harness.contest import COPY, OURS, Contest
 from harness.host import host_times
 from harness.inputs import input_sets, sets_for
-from harness.peers import family_of
+from harness.peers import family_of, peers_of
 from harness.record import HostRow, PeerRow, Results, Row, Timing
 from harness.store import write
 from harness.timing import Effort, Failure, described, measure
 
-__all__ = ["Machine", "Observer", "Plan", "run"]
+__all__ = ["Machine", "Observer", "PeersUntimedError", "Plan", "run"]
 
 
 HOST_ROUNDS = 25
 """How often the host's clock is read for a call."""
+
+NOT_REACHED = "the time did not reach it"
+NOT_COMPILED = "it was not compiled ahead in time"
+
+
+class PeersUntimedError(RuntimeError):
+    """Our op could not be timed beside the later peers, which therefore have nothing to compare to.
+
+    Attributes:
+        case: The case.
+        reason: Why.
+    """
+
+    def __init__(self, case: str, reason: str) -> None:
+        self.case, self.reason = case, reason
+        super().__init__(f"{case}: our op could not be timed beside its later peers: {reason}")
 
 
 class Machine(Protocol):
@@ -69,7 +89,9 @@ class Plan:
         host_calls: Calls between two readings of the host's clock.
         path: Where the results are written.
         deadline: When to start no further case, on the clock of `run`.
-        peers: The peers to run; None runs all.
+        peers: The peers to run beside our op; None runs all.
+        later: Further peers, which are run when every case has a time.
+        unready: Cases, each with one of the later peers that could not be compiled for it in time.
     """
 
     cases: Sequence[Case]
@@ -78,6 +100,8 @@ class Plan:
     path: Path
     deadline: float = float("inf")
     peers: Sequence[str] | None = None
+    later: Sequence[str] = ()
+    unready: frozenset[tuple[str, str]] = frozenset()
 
 
 def run(
@@ -87,7 +111,7 @@ def run(
     observer: Observer,
     now: Callable[[], float] = time.monotonic,
 ) -> Results:
-    """Run the cases that the deadline allows and return *results* with their rows.
+    """Run the cases that the deadline allows, then the later peers, and return all *results*.
 
     The file is written after every case and names what is unfinished, so a run that is stopped
     loses the case it was in and nothing else.
@@ -116,7 +140,91 @@ def run(
         )
         write(results, plan.path)
         longest = max(longest, now() - started)
+    return _run_later(plan, machine, results, observer, now)
+
+
+def _run_later(
+    plan: Plan,
+    machine: Machine,
+    results: Results,
+    observer: Observer,
+    now: Callable[[], float],
+) -> Results:
+    """Run the later peers, each beside our op once more, and complete the rows of their cases."""
+    cases = {case.name: case for case in plan.cases}
+    longest = 0.0
+    for place, row in enumerate(results.rows):
+        case = cases[f"{row.op}/{row.workload}"]
+        names = [one.name for one in row.peers if one.status == "unfinished"]
+        names = [name for name in names if (case.name, name) not in plan.unready]
+        if not names:
+            continue
+        started = now()
+        if started + longest / 2 > plan.deadline:
+            break
+        observer.starts(case.name)
+        complete, us = _run_peers(case, row, names, plan, machine, results)
+        machine.tidy()
+        observer.has(complete)
+        hosts = [_completed(one, row, us) for one in results.hosts]
+        rows = (*results.rows[:place], complete, *results.rows[place + 1 :])
+        results = msgspec.structs.replace(results, rows=rows, hosts=tuple(hosts))
+        write(results, plan.path)
+        longest = max(longest, now() - started)
     return results
+
+
+@torch.no_grad()
+def _run_peers(
+    case: Case, row: Row, names: Sequence[str], plan: Plan, machine: Machine, results: Results
+) -> tuple[Row, dict[str, float]]:
+    """Return the row with these peers, and their host times where the case has some."""
+    us: dict[str, float] = {}
+    try:
+        contest = _contest(case, names, plan, machine, results)
+        with machine.clock() as clock:
+            times = measure(clock, contest.launches(copy=False), plan.effort)
+        ours = times[OURS]
+        if isinstance(ours, Failure):
+            raise PeersUntimedError(case.name, ours.reason)
+        found = {one.name: _peer(one, times.get(one.name), ours) for one in contest.rows}
+        if any((one.op, one.workload) == (row.op, row.workload) for one in results.hosts):
+            calls = contest.peer_calls()
+            us = host_times(calls, machine.synchronize, plan.host_calls, HOST_ROUNDS)
+    except Exception as error:
+        # As for a case: what it has stays in its row, and the others are run.
+        detail = described(error)
+        found = {name: PeerRow(name=name, status="failed", detail=detail) for name in names}
+    peers = tuple(found.get(one.name, one) for one in row.peers)
+    return msgspec.structs.replace(row, peers=peers), us
+
+
+def _completed(host: HostRow, row: Row, us: dict[str, float]) -> HostRow:
+    same = (host.op, host.workload) == (row.op, row.workload)
+    return msgspec.structs.replace(host, us=host.us | us) if same and us else host
+
+
+def _unfinished(case: Case, plan: Plan) -> tuple[PeerRow, ...]:
+    """Return the rows of the later peers until they are run."""
+    known = peers_of(family_of(case.entry.family), case.entry.name)
+    return tuple(
+        PeerRow(
+            name=name,
+            status="unfinished",
+            detail=NOT_COMPILED if (case.name, name) in plan.unready else NOT_REACHED,
+        )
+        for name in plan.later
+        if name in known
+    )
+
+
+def _contest(
+    case: Case, peers: Sequence[str] | None, plan: Plan, machine: Machine, results: Results
+) -> Contest:
+    settings, family = results.settings, family_of(case.entry.family)
+    count = sets_for(case, machine.free_bytes(), settings.cold_bytes, plan.effort.most)
+    sets = input_sets(case, count, settings.seed, family.fills)
+    return Contest.of(case, sets, family, peers)
 
 
 @torch.no_grad()
@@ -135,15 +243,12 @@ def _run_case(
         flops=case.cost.flops,
         bytes=case.cost.bytes,
     )
-    settings = results.settings
     try:
-        family = family_of(case.entry.family)
-        count = sets_for(case, machine.free_bytes(), settings.cold_bytes, plan.effort.most)
-        sets = input_sets(case, count, settings.seed, family.fills)
-        contest = Contest.of(case, sets, family, plan.peers)
+        contest = _contest(case, plan.peers, plan, machine, results)
         with machine.clock() as clock:
             times = measure(clock, contest.launches(), plan.effort)
         row = _timed(row, contest, times, results)
+        row = msgspec.structs.replace(row, peers=(*row.peers, *_unfinished(case, plan)))
         return row, _host(contest, plan, machine) if with_host else None
     except Exception as error:
         # A case that fails is reported, and the others are run. What it has stays in its row.
@@ -182,7 +287,14 @@ def _peer(row: PeerRow, timing: Timing | Failure | None, ours: Timing) -> PeerRo
 
 def _host(contest: Contest, plan: Plan, machine: Machine) -> HostRow:
     us = host_times(contest.host_calls(), machine.synchronize, plan.host_calls, HOST_ROUNDS)
-    return HostRow(op=contest.case.entry.name, workload=contest.case.workload.name, us=us)
+    result = contest.subject.result
+    return HostRow(
+        op=contest.case.entry.name,
+        workload=contest.case.workload.name,
+        us=us,
+        launches=len(contest.bare),
+        outputs=1 if isinstance(result, torch.Tensor) else len(result),
+    )
 
 
 def _smallest(cases: Sequence[Case]) -> frozenset[str]:

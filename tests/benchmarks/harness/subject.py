@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
@@ -13,11 +13,7 @@ from tileops.backend import BUILTIN
 from tileops.kernels.kernel import Kernel
 from tileops.ops.op import Op
 
-__all__ = ["PlanError", "Subject", "bare_launch", "function_of"]
-
-
-LAUNCHES = ("_launch", "_launches")
-"""Where kernels keep what they compiled."""
+__all__ = ["PlanError", "Subject", "bare_launches", "function_of"]
 
 
 class PlanError(AssertionError):
@@ -88,13 +84,15 @@ class Subject:
         self.op.requests = requests  # type: ignore[method-assign]
 
 
-def bare_launch(kernel: Kernel, forward: Callable[[], Any]) -> Callable[[], Any] | None:
-    """Return the compiled function of *kernel* on buffers that are ready, or None.
+def bare_launches(
+    kernels: Iterable[Kernel], forward: Callable[[], Any]
+) -> tuple[Callable[[], Any], ...]:
+    """Return the compiled functions of one call, each on buffers that are ready, in order.
 
     Args:
-        kernel: A kernel that keeps its compiled function as ``_launch``, or several by what they
-            are for as ``_launches``, and is not bound yet: what it bound would not be seen.
-        forward: Binds the kernel and runs it; the buffers of that run are used again.
+        kernels: Kernels that keep what they compiled in attributes, themselves or in those of a
+            program, and are not bound yet: what they bound would not be seen.
+        forward: Binds the kernels and runs them; the buffers of that run are used again.
     """
     seen: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
 
@@ -105,23 +103,33 @@ def bare_launch(kernel: Kernel, forward: Callable[[], Any]) -> Callable[[], Any]
 
         return run
 
-    held = {name: getattr(kernel, name) for name in LAUNCHES if hasattr(kernel, name)}
-    for name, value in held.items():
+    held = [place for kernel in kernels for place in _compiled_in(kernel)]
+    for owner, name, value in held:
         many = isinstance(value, Mapping)
         new = {key: watched(one) for key, one in value.items()} if many else watched(value)
-        setattr(kernel, name, new)
+        setattr(owner, name, new)
     try:
         kept = forward()
     finally:
-        for name, value in held.items():
-            setattr(kernel, name, value)
-    if len(seen) != 1:
-        return None
-    ((launch, arguments),) = seen
-    bare = partial(launch, *arguments)
-    # A launch may take addresses: what they point to lives as long as the function.
-    bare.__dict__["kept"] = (kept, forward)
-    return bare
+        for owner, name, value in held:
+            setattr(owner, name, value)
+    launches = []
+    for launch, arguments in seen:
+        bare = partial(launch, *arguments)
+        # A launch may take addresses: what they point to lives as long as the function.
+        bare.__dict__["kept"] = (kept, forward)
+        launches.append(bare)
+    return tuple(launches)
+
+
+def _compiled_in(holder: Any, programs: bool = True) -> Iterator[tuple[Any, str, Any]]:
+    """Yield where a kernel keeps compiled functions: the object, the attribute and its value."""
+    for name, value in getattr(holder, "__dict__", {}).items():
+        many = value.values() if isinstance(value, Mapping) else (value,)
+        if many and all(callable(one) and not isinstance(one, type) for one in many):
+            yield holder, name, value
+        elif programs and hasattr(value, "bind"):
+            yield from _compiled_in(value, programs=False)
 
 
 def function_of(op: Op) -> Callable[..., Any]:

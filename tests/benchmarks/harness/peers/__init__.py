@@ -14,10 +14,19 @@ from importlib.util import find_spec
 from typing import Any
 
 from harness.inputs import Fill, Inputs
-from harness.peers.compiled import compiled
+from harness.peers.compiled import COMPILED, compiled
 from tileops.tensor_spec import TensorSpec
 
-__all__ = ["Builder", "Family", "Function", "Params", "Tuned", "family_of", "peers_of"]
+__all__ = [
+    "Builder",
+    "Family",
+    "Function",
+    "Params",
+    "Tuned",
+    "family_of",
+    "peers_of",
+    "slow_peers",
+]
 
 Params = Mapping[str, Any]
 Function = Callable[..., Any]
@@ -65,5 +74,10 @@ def peers_of(family: Family, op: str) -> dict[str, Builder]:
     composition = family.compositions.get(op)
     if composition is not None:
         peers["torch"] = lambda params, inputs: composition(params)
-        peers["compile"] = lambda params, inputs: compiled(composition(params))
+        peers[COMPILED] = lambda params, inputs: compiled(composition(params))
     return peers | dict(family.others.get(op, {}))
+
+
+def slow_peers(family: Family, op: str) -> tuple[str, ...]:
+    """Return the peers of an op that take seconds to compile for a case."""
+    return tuple(name for name in peers_of(family, op) if name == COMPILED or name in family.tuned)

@@ -8,7 +8,10 @@ from typing import Any
 
 import torch
 
-__all__ = ["MODE", "compiled", "tuning_turn_by_turn"]
+__all__ = ["COMPILED", "MODE", "NoPlaceToWaitError", "compiled", "tuning_turn_by_turn"]
+
+COMPILED = "compile"
+"""The name of the peer."""
 
 MODE = "max-autotune-no-cudagraphs"
 
@@ -24,37 +27,61 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return done
 
 
+class NoPlaceToWaitError(LookupError):
+    """This release of torch chooses among configurations in a place unknown to the harness.
+
+    Attributes:
+        missing: The place looked for.
+    """
+
+    def __init__(self, missing: str) -> None:
+        self.missing = missing
+        super().__init__(
+            f"torch {torch.__version__} has no {missing}, where a process would wait for its turn "
+            "to choose; the peer is compiled as its case runs"
+        )
+
+
 @contextmanager
-def tuning_turn_by_turn(lock: Any) -> Iterator[bool]:
+def tuning_turn_by_turn(lock: Any) -> Iterator[None]:
     """Let one process at a time choose among a kernel's configurations by timing them.
 
     Processes that compile in parallel share the board, and a choice made on a busy board would be
     a worse one.
 
     Args:
-        lock: A lock shared by the processes.
+        lock: A lock shared by the processes, which its holder may take again.
 
-    Yields:
-        Whether this release of torch has the place where it chooses.
+    Raises:
+        NoPlaceToWaitError: The place where torch chooses is unknown.
     """
-    try:
-        from torch._inductor.runtime import triton_heuristics
-    except ImportError:
-        yield False
-        return
-    tuner: Any = getattr(triton_heuristics, "CachingAutotuner", None)
-    original = getattr(tuner, "bench", None)
-    if original is None:
-        yield False
-        return
+    from torch._inductor import select_algorithm
+    from torch._inductor.runtime import triton_heuristics
 
-    def in_turn(*arguments: Any, **keywords: Any) -> Any:
+    places: list[tuple[Any, str]] = [
+        (triton_heuristics.CachingAutotuner, "bench"),
+        (select_algorithm.AlgorithmSelectorCache, "benchmark_in_current_process"),
+    ]
+    for owner, name in places:
+        if name not in vars(owner):
+            raise NoPlaceToWaitError(f"{owner.__name__}.{name}")
+    originals = [(owner, name, vars(owner)[name]) for owner, name in places]
+    for owner, name, original in originals:
+        setattr(owner, name, _in_turn(original, lock))
+    try:
+        yield
+    finally:
+        for owner, name, original in originals:
+            setattr(owner, name, original)
+
+
+def _in_turn(original: Any, lock: Any) -> Any:
+    """Return a method, or a class method, that holds *lock* while it runs."""
+    function = getattr(original, "__func__", original)
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
         with lock:
             torch.cuda.synchronize()
-            return original(*arguments, **keywords)
+            return function(*arguments, **keywords)
 
-    tuner.bench = in_turn
-    try:
-        yield True
-    finally:
-        tuner.bench = original
+    return classmethod(run) if isinstance(original, classmethod) else run
