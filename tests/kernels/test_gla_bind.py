@@ -158,7 +158,7 @@ def test_a_sequence_in_one_part():
             GLAPrefillKernel, {"seq_len": 2}, {"batch": 9, "heads": 7, "seq_len": 0}, id="prefill"
         ),
         pytest.param(
-            GLAPartitionedKernel, {"seq_len": 1024}, {"heads": 5, "seq_len": 5000}, id="parts"
+            GLAPartitionedKernel, {"seq_len": 512}, {"heads": 5, "seq_len": 5000}, id="parts"
         ),
     ],
 )

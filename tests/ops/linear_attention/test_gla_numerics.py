@@ -79,7 +79,7 @@ def test_one_step(op, shape, dtype, state):
 
 
 @pytest.mark.parametrize(
-    "steps", [0, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257, 1000, 1023]
+    "steps", [0, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257, 500, 511]
 )
 def test_lengths(op, steps):
     """Every length around a chunk's, and none, from a state."""
@@ -91,7 +91,7 @@ def test_lengths(op, steps):
         assert torch.equal(final, tensors[4])
 
 
-@pytest.mark.parametrize("steps", [1024, 1025, 2048, 3000, 4096])
+@pytest.mark.parametrize("steps", [512, 513, 575, 1000, 1024, 1025, 3000, 4096])
 def test_parts_side_by_side(op, steps):
     """Long sequences of few heads, whole parts and begun ones."""
     tensors = inputs((1, steps, 5, 128, 128), BF16, seed=steps)
@@ -105,6 +105,8 @@ def test_parts_side_by_side(op, steps):
         pytest.param((1, 2048, 16, 128, 128), "gla_partitioned", id="2048"),
         pytest.param((1, 32768, 16, 128, 128), "gla_partitioned", id="32768"),
         pytest.param((1, 131072, 4, 128, 128), "gla_partitioned", id="131072"),
+        pytest.param((4, 1024, 16, 128, 128), "gla_partitioned", id="as-many-as-are-cut"),
+        pytest.param((4, 1023, 16, 128, 128), "gla_prefill", id="just-too-short"),
         pytest.param((5, 2048, 32, 128, 128), "gla_prefill", id="many-heads"),
     ],
 )

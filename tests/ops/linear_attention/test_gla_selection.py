@@ -27,8 +27,10 @@ def expected(call):
         return "gla_decode"
     if (call.dim_k == 256 and call.arch != 90) or call.seq_len > 2**30:
         return None
-    few = call.batch * call.heads <= (32 if call.dim_v == 256 else 64)
-    return "gla_partitioned" if few and call.seq_len >= 1024 else "gla_prefill"
+    sequences = call.batch * call.heads
+    few = sequences <= (32 if call.dim_v == 256 else 64)
+    long = call.seq_len >= 512 and call.seq_len >= 16 * sequences
+    return "gla_partitioned" if few and long else "gla_prefill"
 
 
 @pytest.mark.parametrize("arch", [80, 86, 89, 90])
@@ -38,8 +40,8 @@ def expected(call):
         pytest.param(0, "gla_prefill", id="no-step"),
         pytest.param(1, "gla_decode", id="one-step"),
         pytest.param(2, "gla_prefill", id="two-steps"),
-        pytest.param(1023, "gla_prefill", id="just-short"),
-        pytest.param(1024, "gla_partitioned", id="long"),
+        pytest.param(511, "gla_prefill", id="just-short"),
+        pytest.param(512, "gla_partitioned", id="long"),
         pytest.param(131072, "gla_partitioned", id="very-long"),
         pytest.param(2**30, "gla_partitioned", id="longest"),
         pytest.param(2**30 + 1, None, id="too-long"),
@@ -69,6 +71,26 @@ def test_many_sequences_need_no_parts(batch, heads, key):
 
 
 @pytest.mark.parametrize(
+    ("heads", "seq_len", "key"),
+    [
+        pytest.param(1, 511, "gla_prefill", id="one-just-short"),
+        pytest.param(1, 512, "gla_partitioned", id="one"),
+        pytest.param(32, 511, "gla_prefill", id="32-just-short"),
+        pytest.param(32, 512, "gla_partitioned", id="32"),
+        pytest.param(33, 527, "gla_prefill", id="33-just-short"),
+        pytest.param(33, 528, "gla_partitioned", id="33"),
+        pytest.param(64, 1023, "gla_prefill", id="64-just-short"),
+        pytest.param(64, 1024, "gla_partitioned", id="64"),
+        pytest.param(65, 1040, "gla_prefill", id="65"),
+    ],
+)
+def test_the_more_sequences_the_longer_they_are_cut(heads, seq_len, key):
+    """A part of many sequences is one of few, which has to be worth its launches."""
+    assert_selects(GLAFwdOp, "gla", gla_call(heads=heads, seq_len=seq_len), key)
+    assert_selects(GLAFwdOp, "gla", gla_call(batch=heads, heads=1, seq_len=seq_len), key)
+
+
+@pytest.mark.parametrize(
     ("heads", "key"), [(1, "gla_partitioned"), (32, "gla_partitioned"), (33, "gla_prefill")]
 )
 def test_half_as_many_sequences_of_the_widest_values_need_no_parts(heads, key):
@@ -82,7 +104,7 @@ def test_one_step_is_decoded_whatever_the_batch(sequences):
     assert_selects(GLAFwdOp, "gla", gla_call(batch=sequences, heads=1, seq_len=1), "gla_decode")
 
 
-@pytest.mark.parametrize("seq_len", [1, 512, 4096])
+@pytest.mark.parametrize("seq_len", [1, 256, 4096])
 @pytest.mark.parametrize(
     "width", [1, 31, 32, 33, 48, 63, 64, 96, 127, 128, 192, 255, 256, 257, 512]
 )
@@ -148,9 +170,14 @@ def test_other_architectures_are_named(arch):
             {"seq_len": 2, "dim_k": 96}, "gla_decode: serves seq_len 1, got 2", id="not-one-step"
         ),
         pytest.param(
-            {"seq_len": 1023, "dim_k": 96},
-            "gla_partitioned: serves seq_len of at least 1024, got 1023",
+            {"seq_len": 511, "dim_k": 96},
+            "gla_partitioned: serves seq_len of at least 512, got 511",
             id="too-short",
+        ),
+        pytest.param(
+            {"seq_len": 1023, "heads": 64, "dim_k": 96},
+            "gla_partitioned: serves seq_len of at least 16 \\* batch \\* heads, got 1023 and 64",
+            id="too-short-for-so-many",
         ),
         pytest.param(
             {"heads": 65, "dim_k": 96},
