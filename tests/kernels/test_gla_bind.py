@@ -85,6 +85,25 @@ def test_misaligned_data_of_one_step_is_copied(state):
         assert all(address % 16 == 0 for address in arguments)
 
 
+@pytest.mark.parametrize(
+    ("kernel_type", "steps"),
+    [
+        pytest.param(GLADecodeKernel, 1, id="decode"),
+        pytest.param(GLAPrefillKernel, 5, id="prefill"),
+        pytest.param(GLAPartitionedKernel, 1000, id="parts"),
+    ],
+)
+def test_a_state_taken_with_a_step_gives_a_plain_one(kernel_type, steps):
+    """Every eighth of eight states is contiguous, and its batch has a stride of eight states."""
+    kernel, launches = launching(kernel_type)
+    inputs = [*tensors(steps, False, batch=1)[:4], torch.zeros(8, 3, K, V)[::8]]
+    assert inputs[4].is_contiguous()
+    assert inputs[4].stride(0) == 8 * 3 * K * V
+    _, final = kernel.bind(*inputs)(*inputs)
+    assert final.stride() == (3 * K * V, K * V, V, 1)
+    assert any(one is final for one in launches[-1][1])
+
+
 @STATE
 @pytest.mark.parametrize(
     ("steps", "chunks"), [(0, 0), (1, 1), (63, 1), (64, 1), (65, 2), (1000, 16)]

@@ -192,6 +192,16 @@ def test_scales(scale, steps):
 
 
 @pytest.mark.parametrize("steps", [1, 100, 1100])
+def test_a_state_taken_with_a_step(op, steps):
+    """A state whose batch has another stride than its own gives what a plain one gives."""
+    tensors = inputs((1, steps, 3, 128, 128), BF16)
+    state = tensors[4].repeat(8, 1, 1, 1)[::8]
+    assert state.stride(0) == 8 * tensors[4].stride(0)
+    for one, other in zip(op(*tensors[:4], state), op(*tensors), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("steps", [1, 100, 1100])
 def test_heads_before_steps(op, steps):
     """Views of tensors in the order (B, H, T, K) give what dense tensors give."""
     tensors = inputs((2, steps, 3, 128, 128), BF16)

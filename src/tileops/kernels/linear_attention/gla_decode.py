@@ -11,7 +11,7 @@ from tileops.device import current_facts
 from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.kernel import Entry
 from tileops.kernels.linear_attention.call_spec import GLACall, GLAFwdInterface
-from tileops.kernels.linear_attention.gla_kernel import GLAKernel
+from tileops.kernels.linear_attention.gla_kernel import DENSE, GLAKernel
 from tileops.kernels.linear_attention.programs.gla_tiles import DecodeTiles, decode_tiles
 
 __all__ = ["GLADecodeKernel"]
@@ -82,7 +82,7 @@ class GLADecodeKernel(GLAKernel, GLAFwdInterface):
                 return self.forward(
                     aligned(q), aligned(k), aligned(v), aligned(g), aligned(initial_state)
                 )
-            o, final = empty_like(v), empty_like(initial_state)
+            o, final = empty_like(v), empty_like(initial_state, memory_format=DENSE)
             self._launch(*at, o.data_ptr(), final)
             return o, final
 

@@ -11,6 +11,7 @@ from tileops.device import current_facts
 from tileops.kernels.kernel import Entry
 from tileops.kernels.linear_attention.call_spec import GLACall, GLAFwdInterface
 from tileops.kernels.linear_attention.gla_chunked import GLAChunkedKernel
+from tileops.kernels.linear_attention.gla_kernel import DENSE
 from tileops.kernels.linear_attention.programs.gla_tiles import chunk_tiles, partitions
 
 __all__ = ["GLAPartitionedKernel"]
@@ -98,6 +99,11 @@ class GLAPartitionedKernel(GLAChunkedKernel, GLAFwdInterface):
         blocks = batch * heads * -(-dim_v // self._tiles.width)
         chunks = -(-seq_len // self._tiles.chunk)
         cut = partitions(chunks, blocks, self._sm_count, self._tiles)
+        many_states, many_fades = (cut.states, *shape), (cut.states, *shape[:3])
+        count, span, pieces = cut.count, cut.span, cut.pieces
+        piece = span // pieces
+        summarise, scan, launch = self._summarise, self._scan, self._launch
+        empty_like, empty, float32 = torch.empty_like, torch.empty, torch.float32
 
         def run(
             q: torch.Tensor,
@@ -106,20 +112,20 @@ class GLAPartitionedKernel(GLAChunkedKernel, GLAFwdInterface):
             g: torch.Tensor,
             initial_state: torch.Tensor | None,
         ) -> tuple[torch.Tensor, torch.Tensor]:
-            o = torch.empty_like(v)
-            final = torch.empty(shape, dtype=torch.float32, device=v.device)
-            states = final.new_empty((cut.states, *shape))
-            fades = final.new_empty((cut.states, *shape[:3]))
-            before = 0 if initial_state is None else initial_state.data_ptr()
-            at = (q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr())
-            if cut.count > 1:
-                self._summarise(
-                    *(*at[1:], states, fades.data_ptr()), *(seq_len, cut.span // cut.pieces)
-                )
-            self._scan(before, fades.data_ptr(), states)
-            self._launch(
-                *(*at, states.data_ptr(), o.data_ptr(), final),
-                *(seq_len, cut.count, cut.span, cut.pieces),
+            o = empty_like(v)
+            if initial_state is None:
+                final, before = empty(shape, dtype=float32, device=v.device), 0
+            else:
+                final = empty_like(initial_state, memory_format=DENSE)
+                before = initial_state.data_ptr()
+            states, fades = final.new_empty(many_states), final.new_empty(many_fades)
+            k_at, v_at, g_at, fades_at = k.data_ptr(), v.data_ptr(), g.data_ptr(), fades.data_ptr()
+            if count > 1:
+                summarise(k_at, v_at, g_at, states, fades_at, seq_len, piece)
+            scan(before, fades_at, states)
+            states_at, o_at = states.data_ptr(), o.data_ptr()
+            launch(
+                q.data_ptr(), k_at, v_at, g_at, states_at, o_at, final, seq_len, count, span, pieces
             )
             return o, final
 

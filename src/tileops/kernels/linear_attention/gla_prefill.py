@@ -11,6 +11,7 @@ from tileops.device import current_facts
 from tileops.kernels.kernel import Entry
 from tileops.kernels.linear_attention.call_spec import GLACall, GLAFwdInterface
 from tileops.kernels.linear_attention.gla_chunked import GLAChunkedKernel
+from tileops.kernels.linear_attention.gla_kernel import DENSE
 from tileops.kernels.linear_attention.programs.gla_tiles import chunk_tiles
 
 __all__ = ["GLAPrefillKernel"]
@@ -54,6 +55,7 @@ class GLAPrefillKernel(GLAChunkedKernel, GLAFwdInterface):
         batch, seq_len, heads, dim_k = q.shape
         shape = (batch, heads, dim_k, v.shape[3])
         chunks = -(-seq_len // self._chunk)
+        launch, empty_like = self._launch, torch.empty_like
 
         def run(
             q: torch.Tensor,
@@ -62,13 +64,14 @@ class GLAPrefillKernel(GLAChunkedKernel, GLAFwdInterface):
             g: torch.Tensor,
             initial_state: torch.Tensor | None,
         ) -> tuple[torch.Tensor, torch.Tensor]:
-            o = torch.empty_like(v)
-            final = torch.empty(shape, dtype=torch.float32, device=v.device)
-            before = 0 if initial_state is None else initial_state.data_ptr()
-            self._launch(
-                *(q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr(), before, o.data_ptr()),
-                *(final, seq_len, 1, chunks, 1),
-            )
+            o = empty_like(v)
+            if initial_state is None:
+                final, before = torch.empty(shape, dtype=torch.float32, device=v.device), 0
+            else:
+                final = empty_like(initial_state, memory_format=DENSE)
+                before = initial_state.data_ptr()
+            q_at, k_at, v_at, g_at = q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr()
+            launch(q_at, k_at, v_at, g_at, before, o.data_ptr(), final, seq_len, 1, chunks, 1)
             return o, final
 
         return run
