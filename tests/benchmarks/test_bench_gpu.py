@@ -55,3 +55,22 @@ def test_a_run_times_the_selected_kernel(tmp_path):
     assert row.keys["layer_norm"].startswith("layer_norm")
     assert 0.1 < row.fraction < 1.2
     assert [one.status for one in row.peers] == ["timed"]
+
+
+def test_a_run_compiles_ahead(tmp_path):
+    """Workers compile our kernel and the compiled peer, which is timed after every case."""
+    path = tmp_path / "results.json"
+    command = ["run", "LayerNormFwdOp", "--only", "hidden-4096-tokens-2048", "--quick"]
+    asked = ["--peers", "torch,compile", "--jobs", "2", "--budget", "500", "--out", str(path)]
+    done = CliRunner().invoke(app, [*command, *asked])
+    assert done.exit_code == 0, done.output
+    assert "compiled 2 of 2 ahead" in done.output
+    assert "did not compile" not in done.output
+    (row,) = read(path).rows
+    assert [(one.name, one.status) for one in row.peers] == [
+        ("torch", "timed"),
+        ("compile", "timed"),
+    ]
+    (host,) = read(path).hosts
+    assert host.launches == 1
+    assert {"op", "bare", "empty_like", "torch", "compile"} == set(host.us)

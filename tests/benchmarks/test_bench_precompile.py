@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
@@ -71,6 +72,20 @@ def test_a_case_whose_peer_is_not_compiled_is_known():
     done = [Compiled(compiled, 1.0, "an error"), Compiled(shares[0], 1.0)]
     assert unready(tasks, done) == {("O/a", "fla"), ("O/b", "fla")}
     assert unready(tasks, [*done, Compiled(shares[1], 1.0)]) == frozenset()
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch, tmp_path):
+    """Keep what a test says of Triton's cache from the others."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+
+
+def test_the_cache_of_triton_has_one_place(monkeypatch, tmp_path):
+    """It is Triton's own default where nothing else is said, whatever torch.compile would set."""
+    monkeypatch.delenv("TRITON_CACHE_DIR")
+    monkeypatch.setenv("TRITON_HOME", str(tmp_path))
+    precompile(tasks_of(CASES[:1], (), "cpu"), 1, 0.0)
+    assert os.environ["TRITON_CACHE_DIR"] == str(tmp_path / ".triton" / "cache")
 
 
 def test_workers_say_what_does_not_compile():

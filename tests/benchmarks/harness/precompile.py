@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -126,6 +127,10 @@ def precompile(tasks: Sequence[Task], jobs: int, seconds: float) -> tuple[Compil
     """
     if not tasks:
         return ()
+    # Where nothing says where Triton's cache is, torch.compile moves it from its first use on, and
+    # what was compiled before, or in another order, would not be found.
+    home = Path(os.environ.get("TRITON_HOME", Path.home()))
+    os.environ.setdefault("TRITON_CACHE_DIR", str(home / ".triton" / "cache"))
     context = get_context("spawn")
     done: list[Compiled] = []
     deadline = time.monotonic() + seconds
