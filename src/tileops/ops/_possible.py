@@ -17,7 +17,7 @@ from tileops.call_spec import CallSpec, Fact, facts_declared
 from tileops.errors import ImpossibleCallError
 from tileops.errors.wording import shown
 
-__all__ = ["check_possible"]
+__all__ = ["check_possible", "impossibility"]
 
 _NAMES = {
     bool: "a bool",
@@ -43,9 +43,19 @@ def check_possible(op: str, interface: str, call: CallSpec, *, typed: bool = Fal
         ImpossibleCallError: A fact has another type or lies outside its range, or the call spec
             says why no op makes such a call.
     """
-    problem = (None if typed else _mistyped(call)) or call.impossible() or _out_of_range(call)
+    problem = impossibility(call, typed=typed)
     if problem is not None:
         raise ImpossibleCallError(op=op, interface=interface, problem=problem)
+
+
+def impossibility(call: CallSpec, *, typed: bool = False) -> str | None:
+    """Say why no op makes a call, or None.
+
+    Args:
+        call: The call.
+        typed: Whether the facts are known to have their types.
+    """
+    return (None if typed else _mistyped(call)) or call.impossible() or _out_of_range(call)
 
 
 def _mistyped(call: CallSpec) -> str | None:
