@@ -227,7 +227,7 @@ def spell(value: Any) -> str:
     if isinstance(value, frozenset):
         # The order of a set differs between processes.
         return f"{{{', '.join(sorted(map(repr, value)))}}}"
-    return str(value)
+    return shown(value) if type(value) is int else str(value)
 
 
 def option(name: str, value: Any) -> list[str]:

@@ -27,6 +27,9 @@ _NAMES = {
     torch.dtype: "a dtype",
 }
 
+_BEYOND = 2**63
+"""No tensor has such a size, and no kernel takes such an argument."""
+
 _facts: WeakKeyDictionary[type[CallSpec], tuple[Fact, ...]] = WeakKeyDictionary()
 
 
@@ -62,12 +65,16 @@ def _mistyped(call: CallSpec) -> str | None:
     for name, stated in call.stated_facts().items():
         if not isinstance(stated, int) or isinstance(stated, bool) or stated < 0:
             return f"{name} must be an int of 0 or more, got {shown(stated)}"
+        if stated >= _BEYOND:
+            return f"{name} must be an int below 2**63, got {shown(stated)}"
     for fact in _declared(type(call)):
         value = getattr(call, fact.name)
         wanted = _wanted(fact)
         if wanted is not None and not _fits(fact, value):
             kind = type(value).__name__
             return f"{fact.name} must be {wanted}, got {shown(value)} ({kind})"
+        if fact.kind is int and value is not None and not -_BEYOND <= value < _BEYOND:
+            return f"{fact.name} must be an int of 64 bits, got {shown(value)}"
     return None
 
 
