@@ -36,7 +36,7 @@ CASES = [
         "training must be bool, got", id="bool-parameter"),
     pytest.param(lambda n: GQADenseFwdOp(out_dtype=n), ArgumentTypeError,
         "out_dtype must be dtype | None, got", id="dtype-parameter"),
-    pytest.param(lambda n: LayerNormFwdOp(8)(n), NotATensorError, "input must be a tensor, got",
+    pytest.param(LayerNormFwdOp(8), NotATensorError, "input must be a tensor, got",
         id="input"),
     pytest.param(lambda n: LayerNormFwdOp(8).explain(n, LayerNormCall(n=8)),
         UnknownInterfaceError, "LayerNormFwdOp has no kernel interface", id="interface"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tileops.errors._root import DispatchError
+from tileops.errors._root import DispatchError, TileopsError
 
 if TYPE_CHECKING:
     from tileops.selection import Selection
@@ -98,6 +98,25 @@ class CallSpecDeviceError(DispatchError, TypeError):
         "{spec}.device must be a torch.device, its name or None, got {value}. "
         "Give facts by keyword: device is the first field"
     )
+
+
+class TensorSpecError(TileopsError, ValueError):
+    """A description of a tensor that no tensor has.
+
+    Attributes:
+        member: The member of the description.
+        requirement: What it must be, as the end of a sentence.
+        given: What it is.
+
+    Cause:
+        A size or a stride is negative or no integer, there is a stride too few or too many, or
+        the dtype or the device is none.
+
+    Remedy:
+        Describe a tensor that there is, or take the description of one with ``TensorSpec.of``.
+    """
+
+    template = "TensorSpec: {member} must {requirement}, got {given}"
 
 
 class SelectionError(DispatchError, ValueError):

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 
 from tileops.call_spec import CallSpec, Fact, facts_declared
-from tileops.errors import ImpossibleCallError
+from tileops.device import FACT_NAMES
+from tileops.errors import ImpossibleCallError, UnknownArgumentError
 from tileops.errors.wording import shown
 
-__all__ = ["check_possible", "impossibility"]
+__all__ = ["check_possible", "check_stated", "impossibility"]
 
 _NAMES = {
     bool: "a bool",
@@ -61,10 +64,27 @@ def impossibility(call: CallSpec, *, typed: bool = False) -> str | None:
     return (None if typed else _mistyped(call)) or call.impossible() or _out_of_range(call)
 
 
+def check_stated(op: str, stated: Iterable[str]) -> None:
+    """Check the keywords that state facts of a device.
+
+    Raises:
+        UnknownArgumentError: One is no such fact.
+    """
+    for name in stated:
+        if name not in FACT_NAMES:
+            close = get_close_matches(name, FACT_NAMES, n=1, cutoff=0.4)
+            raise UnknownArgumentError(
+                op=op,
+                tensor=name,
+                requirement=f"device fact to state, such as {', '.join(FACT_NAMES)}",
+                given=f"; did you mean {close[0]!r}?" if close else "",
+            )
+
+
 def _mistyped(call: CallSpec) -> str | None:
     for name, stated in call.stated_facts().items():
-        if not isinstance(stated, int) or isinstance(stated, bool) or stated < 0:
-            return f"{name} must be an int of 0 or more, got {shown(stated)}"
+        if not isinstance(stated, int) or isinstance(stated, bool) or stated < 1:
+            return f"{name} must be an int of 1 or more, got {shown(stated)}"
         if stated >= _BEYOND:
             return f"{name} must be an int below 2**63, got {shown(stated)}"
     for fact in _declared(type(call)):
