@@ -137,11 +137,11 @@ class FactReaders:
         Raises:
             DeviceFactsError: The reader raised, or returned something else than DeviceFacts.
         """
-        index: Any = device.index
-        if device.type == "cuda" and index is None:
-            device = current_device() or device
         known = self._facts.get(device)
         if known is None:
+            index: Any = device.index
+            if device.type == "cuda" and index is None:
+                device = current_device() or device
             with self._lock:
                 known = self._facts.get(device) or self._read(device)
                 self._facts[device] = known

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
-from tileops.call_spec import CallSpec, Fact, facts_declared
+from tileops.call_spec import CallSpec, Fact, Range, facts_declared
 from tileops.device import FACT_NAMES
 from tileops.errors import ImpossibleCallError, UnknownArgumentError
 from tileops.errors.wording import shown
@@ -34,6 +34,7 @@ _BEYOND = 2**63
 """No tensor has such a size, and no kernel takes such an argument."""
 
 _facts: WeakKeyDictionary[type[CallSpec], tuple[Fact, ...]] = WeakKeyDictionary()
+_ranges: WeakKeyDictionary[type[CallSpec], tuple[tuple[str, Range], ...]] = WeakKeyDictionary()
 
 
 def check_possible(op: str, interface: str, call: CallSpec, *, typed: bool = False) -> None:
@@ -99,11 +100,10 @@ def _mistyped(call: CallSpec) -> str | None:
 
 
 def _out_of_range(call: CallSpec) -> str | None:
-    for fact in _declared(type(call)):
-        if fact.range is not None:
-            value = getattr(call, fact.name)
-            if value is not None and value not in fact.range:
-                return f"{fact.name} must be {fact.range}, got {value}"
+    for name, allowed in _ranged(type(call)):
+        value = getattr(call, name)
+        if value is not None and value not in allowed:
+            return f"{name} must be {allowed}, got {value}"
     return None
 
 
@@ -112,6 +112,14 @@ def _declared(spec: type[CallSpec]) -> tuple[Fact, ...]:
     if facts is None:
         facts = _facts[spec] = facts_declared(spec)
     return facts
+
+
+def _ranged(spec: type[CallSpec]) -> tuple[tuple[str, Range], ...]:
+    ranges = _ranges.get(spec)
+    if ranges is None:
+        stated = [(one.name, one.range) for one in _declared(spec)]
+        ranges = _ranges[spec] = tuple([(name, one) for name, one in stated if one is not None])
+    return ranges
 
 
 def _wanted(fact: Fact) -> str | None:
