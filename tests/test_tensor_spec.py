@@ -80,6 +80,7 @@ def test_without_strides_it_stands_for_a_contiguous_tensor() -> None:
         pytest.param(
             ((2,), HALF, "gpu"), "device must be a torch.device or its name, got 'gpu'", id="device"
         ),
+        pytest.param(((2,), HALF, "cuda:9999"), "its name, got 'cuda:9999'", id="device-index"),
         pytest.param(
             ((2,), HALF, None), "device must be a torch.device or its name", id="no-device"
         ),

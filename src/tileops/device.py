@@ -165,6 +165,14 @@ class FactReaders:
                 problem=f"its reader {_named(reader)} returned {shown(facts)} "
                 "instead of DeviceFacts",
             )
+        for field in FACT_NAMES:
+            value: object = getattr(facts, field)
+            if value is not None and (type(value) is not int or value < 1):
+                raise DeviceFactsError(
+                    device=str(device),
+                    problem=f"its reader {_named(reader)} says that {field} is {shown(value)}; "
+                    "return an int of 1 or more, or None",
+                )
         return facts
 
     def snapshot(self) -> FactReaders:

@@ -117,8 +117,16 @@ def _count(member: str, value: Any) -> int:
 
 def _device(device: Any) -> torch.device:
     try:
-        return torch.device(device)
+        made = torch.device(device)
     except (RuntimeError, TypeError) as error:
-        raise TensorSpecError(
-            member="device", requirement="be a torch.device or its name", given=shown(device)
-        ) from error
+        raise _no_device(device) from error
+    # torch keeps the lowest bits of an index that is too large.
+    if isinstance(device, str) and ":" in device and str(made) != device:
+        raise _no_device(device)
+    return made
+
+
+def _no_device(device: Any) -> TensorSpecError:
+    return TensorSpecError(
+        member="device", requirement="be a torch.device or its name", given=shown(device)
+    )

@@ -8,7 +8,8 @@ from blend_family import StirFwdOp
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ops.center_family import PlainCenterFwdOp
-from tileops.errors import BufferOverlapError, ForwardOnlyError, LazyWriteError
+from tileops.errors import BufferOverlapError, ForwardOnlyError, LazyWriteError, NotATensorError
+from tileops.tensor_spec import TensorSpec
 
 ROWS = [pytest.param([4] * 6, id="plan"), pytest.param([4, 5, 6, 7], id="form")]
 
@@ -246,6 +247,16 @@ def test_a_buffer_that_requires_a_gradient():
         op(torch.ones(4, 3), out=out)
     with torch.no_grad():
         assert op(torch.ones(4, 3), out=out)[0] is out
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_description_for_a_buffer(warm):
+    """A call can be explained from one, and not made."""
+    op, x = PlainCenterFwdOp(), torch.ones(4, 3)
+    for _ in range(3 * warm):
+        op(x, out=torch.empty(4, 3))
+    with pytest.raises(NotATensorError, match="out must be a tensor, got a TensorSpec"):
+        op(x, out=TensorSpec((4, 3), torch.float32, "cpu"))
 
 
 def test_fake_buffers_have_no_places():
