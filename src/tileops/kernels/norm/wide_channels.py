@@ -7,6 +7,7 @@ from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
     ACCESS,
     LONGEST_COLUMN,
+    SHORTEST_ACCESS,
     SHORTEST_PLANE,
     ChannelLayout,
     Planes,
@@ -28,8 +29,8 @@ class WideChannels(ChannelKernel):
         if not call.short:
             return (
                 f"serves planes of at most {LONGEST_COLUMN} elements that are no whole "
-                f"{ACCESS}-byte accesses or below {SHORTEST_PLANE} bytes, got {call.spatial} "
-                "elements"
+                f"{SHORTEST_ACCESS}-byte accesses or below {SHORTEST_PLANE} bytes, "
+                f"got {call.spatial} elements"
             )
         size, room = ACCESS * cls.streams * call.n * call.spatial, cls.room(call)
         if size > room:
