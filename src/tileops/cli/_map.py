@@ -15,7 +15,7 @@ from tileops.cli._map_svg import line_svg, page, raster_svg
 from tileops.cli._map_text import line_lines, raster_lines
 from tileops.cli._ops import tables_of_op
 from tileops.cli._places import DeviceOptions, read_places
-from tileops.cli._question import chosen_interfaces, complete_facts, given_facts, reject_infinite
+from tileops.cli._question import chosen_interfaces, complete_facts, given_facts
 from tileops.cli._render import write
 from tileops.cli._stdout import emit
 from tileops.cli._vary import read_axis
@@ -54,7 +54,6 @@ def ask(
         _check_axes(axes, stated)
         given = {**stated, **{axis.fact: axis.low for axis in axes}}
         facts, _ = complete_facts(op, names[0], given)
-        reject_infinite(facts, "a map")
         call = _place(options).call(spec, facts).resolved()
         explored = explore(tables[names[0]], spec, (machine_of(call),))
         values = explored.form.values(call)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import enum
-import math
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from tileops.call_spec import CallSpec, Fact, facts_declared
+from tileops.call_spec import Fact, facts_declared
 from tileops.cli._facts import FACTS
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.ops.op import Op
@@ -61,8 +59,7 @@ def complete_facts(
     """Return every fact of an interface's call spec, and the names of those defaulted.
 
     Raises:
-        UsageFailure: A required fact is missing, a value lies outside its range, or no op makes
-            such a call.
+        UsageFailure: A required fact is missing, or a value lies outside its range.
     """
     spec = op.interfaces[interface].request
     declared = facts_declared(spec)
@@ -74,30 +71,7 @@ def complete_facts(
             remedy=f"tileops explain {op.__name__} --help lists every fact",
         )
     facts = {f.name: _value(f, given[f.name]) if f.name in given else f.default for f in declared}
-    reject_impossible(spec(**facts))
     return facts, tuple(f.name for f in declared if f.name not in given)
-
-
-def reject_infinite(facts: Mapping[str, Any], asked: str) -> None:
-    """Reject a question that only formulas answer, which are about finite numbers.
-
-    Raises:
-        UsageFailure: A fact is infinite.
-    """
-    for name, value in facts.items():
-        if isinstance(value, float) and math.isinf(value):
-            raise UsageFailure(f"{asked} needs finite facts, and {fact_flag(name)} is {value}")
-
-
-def reject_impossible(call: CallSpec) -> None:
-    """Reject a call that no op makes.
-
-    Raises:
-        UsageFailure: The call spec says why.
-    """
-    reason = call.impossible()
-    if reason is not None:
-        raise UsageFailure(f"no op makes such a call: {reason}")
 
 
 def _value(fact: Fact, value: Any) -> Any:
