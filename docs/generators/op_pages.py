@@ -153,7 +153,7 @@ def _interfaces(op: type[Op]) -> Iterator[str]:
         yield f"## Interface `{name}`"
         yield f"{_first(interface)}\nIt is `{interface.__module__}.{interface.__name__}`."
         yield "The facts that a kernel is selected by, besides the device:"
-        yield _table(("fact", "type", "values", "default"), map(_fact, facts))
+        yield _table(("fact", "meaning", "type", "values", "default"), map(_fact, facts))
         yield "The keys that serve it:"
         yield _keys(tables[name].candidates)
         yield "Where each can run; [which calls it serves](../supported-kernels.md) is another matter:"
@@ -166,7 +166,8 @@ def _interfaces(op: type[Op]) -> Iterator[str]:
 def _fact(one: FactRow) -> tuple[str, ...]:
     values = one.range or ", ".join(_code(one.choices))
     default = "required" if one.default is None else f"`{one.default}`"
-    return f"`{one.name}`", one.kind + (" or none" if one.optional else ""), values, default
+    kind = one.kind + (" or none" if one.optional else "")
+    return f"`{one.name}`", one.meaning, kind, values, default
 
 
 def _needed(one: FactRow) -> bool:

@@ -83,6 +83,9 @@ class CallSpec:
 
     DEVICE_FACTS: ClassVar[tuple[str, ...]] = FACT_NAMES
 
+    DERIVED: ClassVar[Mapping[str, str]] = {}
+    """The facts that `derived` fills in, by name, and what from, in words."""
+
     def __post_init__(self) -> None:
         """Normalise the device and drop the facts that are not stated."""
         object.__setattr__(self, "device", _normalised(type(self).__name__, self.device))
@@ -157,6 +160,17 @@ class CallSpec:
         The command line rejects impossible calls, and proofs reason about possible ones only.
         """
         return None
+
+    @classmethod
+    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the facts that those given leave no choice about, or that the op derives.
+
+        The command line fills in what is not given from here, before it takes a field's default.
+
+        Args:
+            given: The facts that are stated, by name; any of them may be missing.
+        """
+        return {}
 
     def facts(self) -> dict[str, Any]:
         """Return the call facts by name, without the device and its facts."""

@@ -66,14 +66,16 @@ def complete_facts(
     """
     spec = op.interfaces[interface].request
     declared = facts_declared(spec)
-    missing = [fact_flag(f.name) for f in declared if f.required and f.name not in given]
+    stated = {f.name: _value(f, given[f.name]) for f in declared if f.name in given}
+    filled = {**spec.derived(stated), **stated}
+    missing = [fact_flag(f.name) for f in declared if f.required and f.name not in filled]
     if missing:
         whose = op.__name__ if len(op.interfaces) == 1 else f"{op.__name__}.{interface}"
         raise UsageFailure(
             f"{whose} needs {', '.join(missing)}",
             remedy=f"tileops explain {op.__name__} --help lists every fact",
         )
-    facts = {f.name: _value(f, given[f.name]) if f.name in given else f.default for f in declared}
+    facts = {f.name: filled.get(f.name, f.default) for f in declared}
     reject_impossible(spec(**facts))
     return facts, tuple(f.name for f in declared if f.name not in given)
 
