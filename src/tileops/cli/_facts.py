@@ -18,6 +18,7 @@ from tileops.selection import fact_flag
 
 FACTS = "tileops.facts"
 ROW = "tileops.op"
+WORDS = "tileops.words"
 
 OP_HELP = "The class name of an op, such as LayerNormFwdOp."
 
@@ -28,6 +29,7 @@ class FactsCommand(PlainCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Add an option for every fact of the named op, then parse."""
         name = self._op_name(ctx, args)
+        ctx.meta[WORDS] = tuple(args)
         if ctx.resilient_parsing:
             # Completion: only what the static index holds, and never an error.
             row = in_tree_index().get(name or "")

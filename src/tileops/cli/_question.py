@@ -72,12 +72,23 @@ def complete_facts(
     if missing:
         whose = op.__name__ if len(op.interfaces) == 1 else f"{op.__name__}.{interface}"
         raise UsageFailure(
-            f"{whose} needs {', '.join(missing)}",
-            remedy=f"tileops explain {op.__name__} --help lists every fact",
+            f"{whose} needs {', '.join(missing)}", remedy=_missing(op, interface, filled)
         )
     facts = {f.name: filled.get(f.name, f.default) for f in declared}
     reject_impossible(spec(**facts))
     return facts, tuple(f.name for f in declared if f.name not in given)
+
+
+def _missing(op: type[Op], interface: str, filled: Mapping[str, Any]) -> str:
+    """Say how the question can be asked: a line that can be run, then where more is to be had."""
+    from tileops.cli._example import example_command
+
+    command = example_command(op, interface, filled)
+    more = f"tileops explain {op.__name__} --help lists every fact"
+    entry = op.entry()
+    if entry is not None and entry.workloads:
+        more += " and workload"
+    return more if command is None else f"{command}\n{more}"
 
 
 def reject_infinite(facts: Mapping[str, Any], asked: str) -> None:
