@@ -33,7 +33,7 @@ _MARKS: dict[bool | None, tuple[str, str]] = {
 
 def _condition(one: Condition) -> Line:
     mark, style = _MARKS[one.holds]
-    return ((f"      {mark} {one.text}", style), (one.observed, ""), (one.place, "dim"))
+    return ((f"      {mark} {one.whole}", style), (one.observed, ""), (one.place, "dim"))
 
 
 def why_not_lines(answer: Explanation, found: WhyNot) -> Iterator[Line]:
