@@ -16,7 +16,7 @@ NORM = ("explain", "LayerNormFwdOp", "--arch", "90")
 )
 def test_a_registered_kernel_takes_part(cli, n, selected):
     """It wins inside its region by preference; outside, the in-tree kernel serves."""
-    result = cli(*NORM, "--n", str(n), "--import", "acme_short_rows")
+    result = cli(*NORM, "--n", str(n), "--import", "acme_short_rows", "--all")
 
     assert result.code == 0
     assert f"selected {selected} " in result.out

@@ -245,4 +245,4 @@ def test_the_op_is_found_wherever_it_stands(cli, words):
 )
 def test_dtypes_have_several_spellings(cli, given, stands_for):
     """The answer always uses torch's name."""
-    assert f"dtype {stands_for}\n" in cli(*NORM, "--n", "4", "--dtype", given).out
+    assert f"dtype {stands_for};" in cli(*NORM, "--n", "4", "--dtype", given).out
