@@ -210,8 +210,13 @@ def _verdict_lines(shown: _Shown, group: Group) -> Iterator[Line]:
     for line, verdict in zip(verdicts, selection.verdicts, strict=True):
         yield line
         yield from condition_lines(shown.conditions(group, verdict.key))
+    if selection.outcome is Outcome.NO_DEVICE and selection.call.device_type is None:
+        yield ((f"  {_ELSEWHERE}", "yellow"),)
     if selection.selected is None:
         yield ((f"  {reproduction(shown.answer, selection)}", "dim"),)
+
+
+_ELSEWHERE = "this machine has no accelerator; --gpu h200 or --arch 90 asks about another one"
 
 
 def _folded_row(group: Group) -> Line:
