@@ -64,6 +64,19 @@ def complete_facts(
         UsageFailure: A required fact is missing, a value lies outside its range, or no op makes
             such a call.
     """
+    facts, defaulted = filled_facts(op, interface, given)
+    reject_impossible(op.interfaces[interface].request(**facts))
+    return facts, defaulted
+
+
+def filled_facts(
+    op: type[Op], interface: str, given: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return every fact as `complete_facts` does, whether or not an op makes such a call.
+
+    Raises:
+        UsageFailure: A required fact is missing, or a value lies outside its range.
+    """
     spec = op.interfaces[interface].request
     declared = facts_declared(spec)
     stated = {f.name: _value(f, given[f.name]) for f in declared if f.name in given}
@@ -75,7 +88,6 @@ def complete_facts(
             f"{whose} needs {', '.join(missing)}", remedy=_missing(op, interface, filled)
         )
     facts = {f.name: filled.get(f.name, f.default) for f in declared}
-    reject_impossible(spec(**facts))
     return facts, tuple(f.name for f in declared if f.name not in given)
 
 
