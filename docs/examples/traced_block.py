@@ -1,7 +1,7 @@
-"""A small transformer whose norms are tileops ops, recorded while it runs.
+"""A small transformer built from tileops ops, recorded while it runs.
 
-On a CUDA device it runs on the in-tree kernels; without one it runs on the template backend, which
-must be importable:
+On a CUDA device its norms, projections and attention run on the in-tree kernels. Without one only
+its norms are ops, on the template backend, which must be importable:
 
     PYTHONPATH=docs/examples/tileops_acme/src python docs/examples/traced_block.py block.jsonl
     tileops trace summary block.jsonl
@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 import tileops
-from tileops import FusedAddLayerNormFwdOp, LayerNormFwdOp
+from tileops import FusedAddLayerNormFwdOp, GemmFwdOp, GQADenseFwdOp, LayerNormFwdOp
 
 ON_GPU = torch.cuda.is_available()
 WIDTH, HEADS = (1024, 16) if ON_GPU else (64, 4)
@@ -42,21 +42,36 @@ class ResidualNorm(nn.Module):
         return self.norm(total, self.weight, self.bias), total
 
 
+class Projection(nn.Linear):
+    """A linear layer, whose product is an op on a GPU."""
+
+    def __init__(self, width: int, out: int) -> None:
+        super().__init__(width, out)
+        self.product = GemmFwdOp()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return ``x @ weight.T + bias``."""
+        if not ON_GPU:
+            return super().forward(x)
+        return self.product(x.flatten(0, -2), self.weight).unflatten(0, x.shape[:-1]) + self.bias
+
+
 class Attention(nn.Module):
     """Causal self-attention."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.expand = nn.Linear(WIDTH, 3 * WIDTH)
-        self.merge = nn.Linear(WIDTH, WIDTH)
+        self.expand, self.merge = Projection(WIDTH, 3 * WIDTH), Projection(WIDTH, WIDTH)
+        self.attend = GQADenseFwdOp(is_causal=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Attend from every token to those before it."""
-        q, k, v = (
-            part.unflatten(-1, (HEADS, -1)).transpose(1, 2)
-            for part in self.expand(x).chunk(3, dim=-1)
-        )
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        parts = self.expand(x).chunk(3, dim=-1)
+        q, k, v = (part.unflatten(-1, (HEADS, -1)) for part in parts)
+        if ON_GPU:
+            return self.merge(self.attend(q, k, v).flatten(2))
+        by_head = (part.transpose(1, 2) for part in (q, k, v))
+        mixed = nn.functional.scaled_dot_product_attention(*by_head, is_causal=True)
         return self.merge(mixed.transpose(1, 2).flatten(2))
 
 
@@ -67,7 +82,7 @@ class Block(nn.Module):
         super().__init__()
         self.attention = Attention()
         self.feed_forward = nn.Sequential(
-            nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)
+            Projection(WIDTH, 4 * WIDTH), nn.GELU(), Projection(4 * WIDTH, WIDTH)
         )
         self.after_attention, self.after_feed_forward = ResidualNorm(), ResidualNorm()
 

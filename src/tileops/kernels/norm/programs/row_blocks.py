@@ -115,6 +115,8 @@ def row_blocks(T, n, dtype, layout, tensors):
         # TileLang launches clusters before their predecessor has ended, asked or not.
         if layout.overlap or blocks > 1:
             T.pdl_sync()
+        if blocks > 1:
+            T.cluster_arrive_relaxed()
 
     @T.macro
     def release():

@@ -32,6 +32,8 @@ def row_statistics(T, n, B):
     def exchange(s):
         """Give every thread of the row the partials of its warps."""
         if B.blocks > 1:
+            # The others' shared memory is there once they have started, which each said at once.
+            T.cluster_wait()
             if s.thread % 32 < B.blocks:
                 T.call_extern(
                     "handle",
