@@ -131,8 +131,8 @@ class GQADenseFwdInterface(KernelInterface):
             v: Shaped like *k*, in ``call.dtype``.
             q_scale: With ``call.is_fp8``, what queries are multiplied by, for every key head:
                 ``(call.batch, call.heads_kv)`` in float32. None otherwise.
-            k_scale: The same for keys.
-            v_scale: The same for values.
+            k_scale: The same for keys, ``(call.batch, call.heads_kv)`` in float32 or None.
+            v_scale: The same for values, ``(call.batch, call.heads_kv)`` in float32 or None.
 
         Returns:
             A new output shaped like *q*, in ``call.result_dtype``.
