@@ -167,6 +167,16 @@ def test_an_undeclared_overlap_is_shown_with_a_call(cli):
     assert "--parts 5" in result.out
 
 
+def test_keys_that_never_meet_share_a_line(cli):
+    """However many pairs are proved apart, each key is named once with all of them."""
+    lines = [" ".join(line.split()) for line in cli("graph", "GQADenseFwdOp").out.splitlines()]
+
+    place = lines.index("proved to serve no call together:")
+    assert "gqa_dense_fp8 and gqa_dense_decode, gqa_dense_prefill" in lines[place:]
+    firsts = [line.split()[0] for line in lines[place + 1 :] if line]
+    assert len(firsts) == len(set(firsts))
+
+
 @pytest.mark.parametrize("command", ["graph", "boundaries"])
 def test_json_is_what_its_schema_says(cli, command):
     """The JSON forms are valid."""
