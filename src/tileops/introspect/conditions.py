@@ -173,4 +173,8 @@ def _observed(term: Term, values: Values) -> str:
         return f"is {spell(values[names[0]])}"
     if not computed or not isinstance(left, Term) or any(values[n] is None for n in names):
         return facts
-    return f"{facts}, which makes {spell(evaluate(left, values))}"
+    makes = f"{facts}, which makes {spell(evaluate(left, values))}"
+    right = term.args[-1]
+    if len(term.args) == 2 and isinstance(right, Term) and right.op not in ("fact", "const"):
+        makes += f" against {spell(evaluate(right, values))}"
+    return makes
