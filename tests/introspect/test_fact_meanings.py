@@ -87,3 +87,16 @@ def test_every_fact_of_every_op_says_what_it_means():
 
     assert len(specs) > 3
     assert silent == set()
+
+
+def test_what_is_derived_are_facts_of_the_call_spec():
+    """What is said and done about deriving names facts that there are; given ones decide."""
+    specs = {one.request for op in in_tree_ops().values() for one in op.interfaces.values()}
+    deriving = [spec for spec in specs if spec.DERIVED]
+
+    assert {spec.__name__ for spec in deriving} == {"AttentionCall", "GLACall"}
+    for spec in deriving:
+        names = {fact.name for fact in facts_declared(spec)}
+        assert set(spec.DERIVED) <= names
+        assert set(spec.derived({"dim_k": 64, "is_fp8": True})) <= names
+        assert spec.derived({}) == {}
