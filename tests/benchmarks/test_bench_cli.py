@@ -38,7 +38,7 @@ def test_a_slower_workload_is_exit_code_1(tmp_path, us, code, said):
 def test_the_schema_is_printed():
     """It is JSON and names itself."""
     done = ASK.invoke(app, ["schema"])
-    assert json.loads(done.stdout)["$id"] == "tileops.benchmark/1.0"
+    assert json.loads(done.stdout)["$id"] == "tileops.benchmark/1.1"
 
 
 def test_a_run_without_a_gpu_is_said(monkeypatch):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import pytest
 import torch
 from harness.agreement import DisagreementError, check_agreement, distance
 from harness.peers import Family, family_of, peers_of
 from harness.peers.compiled import tuning_turn_by_turn
+from harness.peers.tuned import sharing
 
 NORM = family_of("norm")
 
@@ -142,6 +146,54 @@ def test_what_scaled_dot_product_attention_does_not_serve(params, lengths, reaso
     q, k, v = rows((1, lengths[0], 2, 8), (1, lengths[1], 2, 8), (1, lengths[1], 2, 8))
     with pytest.raises(NotImplementedError, match=reason):
         peers_of(family_of("attention"), "GQADenseFwdOp")["torch"](params, (q, k, v))
+
+
+@pytest.mark.parametrize(
+    ("peer", "steps", "reason"),
+    [
+        pytest.param("fla-chunk", 1, "more than one step", id="chunks-of-one-step"),
+        pytest.param("fla-recurrent", 2, "decoding", id="steps-one-by-one"),
+    ],
+)
+def test_each_form_of_linear_attention_runs_where_it_is_meant_to(peer, steps, reason):
+    """The chunked form does not decode, and the recurrent one does nothing else."""
+    pytest.importorskip("fla")
+    inputs = rows(*[(1, steps, 2, 32)] * 4)
+    with pytest.raises(NotImplementedError, match=reason):
+        peers_of(family_of("linear_attention"), "GLAFwdOp")[peer]({}, inputs)
+
+
+class Autotuner:
+    """What Triton's class of this name does, as far as it matters here."""
+
+    def __init__(self):
+        self.configs, self.cache, self.cache_results, self.timed = list(range(7)), {}, True, []
+
+    def _bench(self, *, config):
+        self.timed.append(config)
+        return [7.0 - config] * 3
+
+    def run(self):
+        if "key" not in self.cache:
+            times = {config: self._bench(config=config) for config in self.configs}
+            self.cache["key"] = min(times, key=times.get)
+        return self.cache["key"]
+
+
+@pytest.mark.parametrize("share", [0, 1, 2])
+def test_a_share_of_the_configurations_is_compiled(monkeypatch, share):
+    """Each is timed in one share only, and what a share would choose is forgotten."""
+    for name in ("triton", "triton.runtime", "triton.runtime.autotuner"):
+        module = types.ModuleType(name)
+        module.Autotuner = Autotuner
+        monkeypatch.setitem(sys.modules, name, module)
+    tuner = Autotuner()
+    with sharing(share, 3):
+        assert tuner.run() in tuner.timed
+    assert tuner.timed == list(range(share, 7, 3))
+    assert not tuner.cache_results
+    assert tuner.run() == 6
+    assert tuner.timed == [*range(share, 7, 3), *range(7)]
 
 
 def test_gates_are_logarithms_of_numbers_below_one():

@@ -31,7 +31,7 @@ def test_results_validate_against_the_schema(tmp_path):
     write(FULL_RESULTS, tmp_path / "results.json")
     document = json.loads((tmp_path / "results.json").read_text())
     jsonschema.Draft202012Validator(json_schema()).validate(document)
-    assert document["schema"] == json_schema()["$id"] == "tileops.benchmark/1.0"
+    assert document["schema"] == json_schema()["$id"] == "tileops.benchmark/1.1"
 
 
 def test_the_schema_refuses_a_row_without_its_bytes():

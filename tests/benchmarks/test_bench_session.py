@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 from counted import CountedMachine
-from harness.case import Case
+from harness.case import Case, cases_of, chosen_ops
 from harness.contest import COPY, OURS, Contest
 from harness.inputs import input_sets
 from harness.peers import Family
-from harness.precompile import tasks_of
+from harness.precompile import SHARES, tasks_of
 from harness.session import Plan, run
 from harness.store import read
 from harness.subject import PlanError, Subject, bare_launch
@@ -214,11 +214,42 @@ def test_the_bare_function_is_called_with_what_the_kernel_passes():
     assert bare_launch(object(), lambda: None) is None
 
 
+def test_the_bare_function_is_found_among_several():
+    """A kernel that compiled one for every size binds the one of its call."""
+
+    class Kernel:
+        def __init__(self):
+            self.launched = []
+            self._launches = dict.fromkeys((1, 2), self.launch)
+
+        def launch(self, *arguments):
+            self.launched.append(arguments)
+
+        def bind(self, size):
+            launch = self._launches[size]
+            return lambda x: launch(x, size)
+
+    kernel = Kernel()
+    before = kernel._launches
+    bare = bare_launch(kernel, lambda: kernel.bind(2)(3))
+    bare()
+    assert kernel.launched == [(3, 2), (3, 2)]
+    assert kernel._launches is before
+
+    def twice():
+        run = kernel.bind(1)
+        run(3), run(4)
+
+    assert bare_launch(kernel, twice) is None
+
+
 @pytest.mark.parametrize(
     ("peers", "expected"),
     [
-        pytest.param(False, [("a", True), ("c", True)], id="ours-once-a-call-spec"),
-        pytest.param(True, [("a", True), ("b", False), ("c", True)], id="the-peer-every-case"),
+        pytest.param((), [("a", True), ("c", True)], id="ours-once-a-call-spec"),
+        pytest.param(
+            ("compile",), [("a", True), ("b", False), ("c", True)], id="the-peer-every-case"
+        ),
     ],
 )
 def test_programs_compile_once_per_call_spec(peers, expected):
@@ -226,3 +257,16 @@ def test_programs_compile_once_per_call_spec(peers, expected):
     cases = (case(64, 3, "a"), case(64, 5, "b"), case(65, 3, "c"))
     tasks = tasks_of(cases, peers, "cpu")
     assert [(one.workload, one.ours) for one in tasks] == expected
+
+
+def test_a_tuned_peer_compiles_in_shares():
+    """Lengths are compiled alike, the smallest of them; other heads, and a state, are not."""
+    cases = cases_of(chosen_ops(["GLAFwdOp"]), "cuda", "*heads-16-128*")
+    tasks = tasks_of(cases, ("fla-chunk", "fla-recurrent"), "cuda")
+    tuned = [one for one in tasks if one.tuned]
+    assert {one.tuned for one in tuned} == {"fla-chunk"}
+    assert not any(one.ours or one.peers for one in tuned)
+    smallest = ["prefill-2048-heads-16-128", "continued-1000-heads-16-128-f16"]
+    expected = [(name, share) for name in smallest for share in range(SHARES)]
+    assert [(one.workload, one.share) for one in tuned] == expected
+    assert not any(one.tuned for one in tasks_of(cases, (), "cuda"))

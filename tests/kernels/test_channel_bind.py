@@ -70,7 +70,7 @@ KERNELS = pytest.mark.parametrize(
         pytest.param(
             BatchNormFwdTrainKernel,
             TRAIN,
-            [("launch", "x weight bias running_mean running_var y0 y1 y2 3 8 8")],
+            [("launch", "x weight bias running_mean running_var y0 y1 y2 3 8")],
             id="train",
         ),
         pytest.param(
@@ -109,14 +109,14 @@ KERNELS = pytest.mark.parametrize(
         pytest.param(
             InstanceNormKernel,
             ("x", "weight", "bias"),
-            [("launch", "x weight bias 0 0 y0 0 0 1 24 8")],
+            [("launch", "x weight bias y0 0 0 24 8")],
             id="instance",
         ),
         pytest.param(
             InstanceNormTrainKernel,
             INFER,
             [
-                ("launch", "x weight bias 0 0 y0 s0 s1 1 24 8"),
+                ("launch", "x weight bias y0 s0 s1 24 8"),
                 ("average", "running_mean running_var s0 s1 3 8"),
             ],
             id="instance-train",
@@ -152,7 +152,7 @@ def words(launches, tensors, results):
 @KERNELS
 def test_a_bound_launch(kernel_type, arguments, expected):
     """It gets the addresses of inputs and outputs in order, and what is counted."""
-    kernel, launches = launching(kernel_type, Factors(True, True, "running"))
+    kernel, launches = launching(kernel_type, Factors(True, True, True))
     kernel.bind(*given(*arguments).values())
     tensors = given(*arguments)
     results = kernel(*tensors.values())
@@ -171,7 +171,7 @@ def test_absent_tensors_have_address_zero(kernel_type, arguments, expected):
     needed = {"x", "dy", "mean", "rstd", "workspace"}
     if kernel_type in (BatchNormFwdInferKernel, InstanceNormTrainKernel):
         needed |= {"running_mean", "running_var"}
-    kernel, launches = launching(kernel_type, Factors(False, False, "returned"))
+    kernel, launches = launching(kernel_type, Factors(False, False, False))
     tensors = {name: one if name in needed else None for name, one in given(*arguments).items()}
     results = kernel(*tensors.values())
     results = results if isinstance(results, tuple) else (results,)
@@ -186,7 +186,7 @@ def test_absent_tensors_have_address_zero(kernel_type, arguments, expected):
 @KERNELS
 def test_misaligned_data_is_copied(kernel_type, arguments, expected):
     """Data at any address is launched at a multiple of 16 bytes, with the same contents."""
-    kernel, launches = launching(kernel_type, Factors(True, True, "running"))
+    kernel, launches = launching(kernel_type, Factors(True, True, True))
     for name in {"x", "dy"} & set(arguments):
         tensors = given(*arguments)
         shifted = torch.randn(N * C * SPATIAL + 1)[1:].view(N, C, SPATIAL)
@@ -203,7 +203,7 @@ def test_misaligned_data_is_copied(kernel_type, arguments, expected):
 @KERNELS
 def test_the_compiled_function_is_looked_up_in_every_call(kernel_type, arguments, expected):
     """A tuner may replace it after a call was bound, and a benchmark watches it."""
-    kernel, launches = launching(kernel_type, Factors(True, True, "running"))
+    kernel, launches = launching(kernel_type, Factors(True, True, True))
     tensors = given(*arguments)
     run, later = kernel.bind(*tensors.values()), Launches()
     kernel._launch = later.named("launch")

@@ -1,9 +1,6 @@
 """The programs over channels: their layouts, and that they compile for every architecture."""
 
-import math
-
 import pytest
-import torch
 
 from tileops.device import DeviceFacts
 from tileops.kernels.compile import OWN_BARRIERS, lower, nvcc
@@ -14,6 +11,7 @@ from tileops.kernels.norm.programs import (
     batch_norm_split,
     batch_norm_train,
     instance_averages,
+    instance_norm,
 )
 from tileops.kernels.norm.programs.channel_layout import (
     Planes,
@@ -26,6 +24,8 @@ from tileops.kernels.norm.programs.channel_layout import (
 )
 from tileops.kernels.norm.programs.channel_normal import Factors
 from tileops.kernels.norm.programs.infer_layout import infer_layout
+from tileops.kernels.norm.programs.instance_norm import TENSORS
+from tileops.kernels.norm.programs.row_layout import row_layout
 
 BUDGET = {80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}
 SM_THREADS = {80: 2048, 86: 1536, 89: 1536, 90: 2048}
@@ -35,7 +35,8 @@ SIZES = [
     for c in (1, 3, 8, 64, 2048)
     for spatial in (1, 2, 7, 8, 49, 63, 64, 196, 319, 320, 321, 784, 3136, 12544, 65537)
 ]
-EVERYTHING = Factors(weight=True, bias=True, kept="running")
+EVERYTHING = Factors(weight=True, bias=True, running=True)
+ALL = (True, True, True)
 
 needs_nvcc = pytest.mark.skipif(nvcc() is None, reason="compiling needs nvcc")
 
@@ -135,6 +136,29 @@ def test_every_size_is_normalized_by_given_statistics(itemsize):
         assert layout.vector * itemsize <= 16
         assert 1 <= layout.depth <= 4
         assert layout.threads % 32 == 0
+        assert layout.beside == 1 or layout.beside * c * spatial // layout.vector <= layout.threads
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "beside"),
+    [
+        pytest.param(100000, 8, 128, id="one-access"),
+        pytest.param(1, 8, 128, id="whatever-the-batch"),
+        pytest.param(100000, 512, 2, id="half-a-block"),
+        pytest.param(100000, 520, 1, id="more"),
+    ],
+)
+def test_short_samples_lie_side_by_side(n, c, beside):
+    """As many as a block has threads for their accesses."""
+    assert infer_layout(n, c, 1, 2, facts_of(90)).beside == beside
+
+
+def test_a_block_leaves_room_for_others_on_its_multiprocessor():
+    """Items are rounded up only as far as no block less fits, and all of them fit."""
+    layout = on_chip(planes_of(32, 512, 784, 2), facts_of(90))
+    assert (layout.threads, layout.per, layout.resident) == (256, 13, 4)
+    layout = in_cluster(planes_of(256, 256, 3136, 2), facts_of(90))
+    assert (layout.cluster, layout.threads, layout.resident) == (16, 512, 2)
 
 
 def lowered(name, arch, dtype="float16", n=32, c=64, spatial=784):
@@ -164,6 +188,9 @@ def lowered(name, arch, dtype="float16", n=32, c=64, spatial=784):
         "bwd-merge": lambda: batch_norm_bwd_split.merging(
             spatial, dtype, passing(two, facts), True
         ),
+        "instance": lambda: instance_norm.program(
+            spatial, 1e-5, dtype, row_layout(spatial, itemsize, arch, BUDGET[arch], TENSORS), *ALL
+        ),
         "averages": lambda: instance_averages.program(0.1, arch),
     }[name]
     code = lower(make(), arch, OWN_BARRIERS)
@@ -175,7 +202,7 @@ def lowered(name, arch, dtype="float16", n=32, c=64, spatial=784):
 
 @needs_nvcc
 @pytest.mark.parametrize("arch", BUDGET)
-@pytest.mark.parametrize("name", ["train", "merge", "infer", "bwd"])
+@pytest.mark.parametrize("name", ["train", "merge", "infer", "bwd", "instance"])
 def test_the_program_compiles_for_every_architecture(name, arch):
     """Its shared memory fits and no register spills."""
     lowered(name, arch, n=8)
@@ -190,7 +217,18 @@ def test_the_program_compiles_for_every_architecture(name, arch):
 )
 @pytest.mark.parametrize(
     "name",
-    ["train", "train-twice", "sum", "merge", "infer", "bwd", "bwd-sum", "bwd-merge", "averages"],
+    [
+        "train",
+        "train-twice",
+        "sum",
+        "merge",
+        "infer",
+        "bwd",
+        "bwd-sum",
+        "bwd-merge",
+        "instance",
+        "averages",
+    ],
 )
 def test_every_program_compiles_for_every_dtype(name, spatial, dtype, arch):
     """Whether planes or columns are walked."""
@@ -228,6 +266,7 @@ def test_vectors_divide_what_is_walked():
     assert planes_of(2, 3, 49, 2).vector == 1
     assert planes_of(2, 8, 49, 2).vector == 8
     assert planes_of(2, 8, 49, 2).group == 8
-    assert planes_of(2, 2, 196, 2).group == 2
-    assert math.gcd(196, 8) == 4
-    assert torch.float16.itemsize == 2
+    assert planes_of(2, 2, 98, 2).vector == 4
+    assert planes_of(2, 2, 98, 2).group == 2
+    assert planes_of(2, 2, 196, 2).vector == 4
+    assert planes_of(2, 2, 196, 2).group == 1

@@ -10,11 +10,12 @@ from tileops.kernels.gemm.gemm_cp_async import GemmCpAsyncKernel
 from tileops.kernels.gemm.gemm_skinny import GemmSkinnyKernel
 from tileops.kernels.gemm.gemm_tma import GemmTmaKernel
 from tileops.kernels.gemm.gemv import GemvKernel
-from tileops.kernels.gemm.tiles import BOUNDED_TILES, SKINNY_TILES, TMA_TILES
+from tileops.kernels.gemm.tiles import BOUNDED_TILES, TMA_TILES, skinny_tiles
 from tileops.kernels.kernel import Kernel
 
 N, K = 2112, 16
 HALF = torch.float16
+SKINNY = skinny_tiles(N, 132)
 
 
 def launching(kernel_type, trans_a=False, trans_b=True, n=N):
@@ -32,7 +33,7 @@ def launching(kernel_type, trans_a=False, trans_b=True, n=N):
         programs = {
             GemmCpAsyncKernel: [(one, whole) for one in BOUNDED_TILES for whole in (True, False)],
             GemmTmaKernel: TMA_TILES,
-            GemmSkinnyKernel: SKINNY_TILES,
+            GemmSkinnyKernel: skinny_tiles(n, 132),
             GemvKernel: (1, 4),
         }[kernel_type]
         self._launches = {one: note(one) for one in programs}
@@ -86,16 +87,18 @@ def test_a_gemv_launch(trans_a):
         pytest.param(GemvKernel, 1, 1, id="gemv-1"),
         pytest.param(GemvKernel, 2, 4, id="gemv-2"),
         pytest.param(GemvKernel, 4, 4, id="gemv-4"),
-        pytest.param(GemmSkinnyKernel, 32, SKINNY_TILES[0], id="skinny-32"),
-        pytest.param(GemmSkinnyKernel, 33, SKINNY_TILES[1], id="skinny-33"),
-        pytest.param(GemmSkinnyKernel, 64, SKINNY_TILES[1], id="skinny-64"),
-        pytest.param(GemmSkinnyKernel, 65, SKINNY_TILES[2], id="skinny-65"),
-        pytest.param(GemmSkinnyKernel, 128, SKINNY_TILES[2], id="skinny-128"),
+        pytest.param(GemmSkinnyKernel, 16, SKINNY[0], id="skinny-16"),
+        pytest.param(GemmSkinnyKernel, 17, SKINNY[1], id="skinny-17"),
+        pytest.param(GemmSkinnyKernel, 32, SKINNY[1], id="skinny-32"),
+        pytest.param(GemmSkinnyKernel, 33, SKINNY[2], id="skinny-33"),
+        pytest.param(GemmSkinnyKernel, 64, SKINNY[2], id="skinny-64"),
+        pytest.param(GemmSkinnyKernel, 65, SKINNY[3], id="skinny-65"),
+        pytest.param(GemmSkinnyKernel, 128, SKINNY[3], id="skinny-128"),
         pytest.param(GemmCpAsyncKernel, 64, (BOUNDED_TILES[0], True), id="general-64"),
         pytest.param(GemmCpAsyncKernel, 65, (BOUNDED_TILES[1], False), id="general-65"),
         pytest.param(GemmCpAsyncKernel, 72, (BOUNDED_TILES[1], True), id="general-72"),
-        pytest.param(GemmTmaKernel, 8192, TMA_TILES[0], id="tma-8192"),
-        pytest.param(GemmTmaKernel, 129, TMA_TILES[4], id="tma-129"),
+        pytest.param(GemmTmaKernel, 1024, TMA_TILES[4], id="tma-1024"),
+        pytest.param(GemmTmaKernel, 129, TMA_TILES[7], id="tma-129"),
     ],
 )
 def test_the_program_by_rows(kernel_type, m, program):

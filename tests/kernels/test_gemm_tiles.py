@@ -16,6 +16,7 @@ from tileops.kernels.gemm.tiles import (
     columns_layout,
     quickest,
     rows_layout,
+    skinny_tiles,
     splits_of,
 )
 
@@ -24,6 +25,9 @@ HOPPER_BLOCK, HOPPER_CHIP = 232448, 233472
 LEAST_BLOCK = 101376
 SIZES = [8, 9, 64, 65, 2112, 4096, 7168, 21843, 24576, 151936]
 
+every_skinny_tile = pytest.mark.parametrize(
+    "tile", SKINNY_TILES, ids=lambda tile: f"{tile.rows}x{tile.columns}"
+)
 every_tma_tile = pytest.mark.parametrize("tile", TMA_TILES, ids=lambda tile: f"{tile.m}x{tile.n}")
 
 
@@ -31,13 +35,14 @@ every_tma_tile = pytest.mark.parametrize("tile", TMA_TILES, ids=lambda tile: f"{
 def test_a_hopper_tile_fits_a_block(tile):
     """Warpgroups take 64 rows each; a block keeps its result beside the ring."""
     ring = tile.stages * (tile.m + tile.n) * tile.k * 2
-    result = tile.m * tile.n * 2
-    assert ring + result < HOPPER_BLOCK
+    staged = tile.m * tile.n // tile.parts * 2
+    # Barriers, in units of 1024 bytes.
+    assert ring + staged + 1024 <= HOPPER_BLOCK
     assert tile.threads == tile.m // 64 * 128
-    assert tile.n % 8 == 0
+    assert tile.n % (8 * tile.parts) == 0
     assert tile.n <= 256
-    # Accumulators and addresses of a thread; 168 registers are what three warpgroups leave each.
-    assert tile.m * tile.n / tile.threads <= 128
+    # Accumulators and addresses of a thread, of the registers that the copying warpgroup leaves.
+    assert tile.m * tile.n / tile.threads + 28 <= min(255, 65536 // (tile.threads + 128))
 
 
 @pytest.mark.parametrize("tile", BOUNDED_TILES, ids=lambda tile: f"{tile.m}x{tile.n}")
@@ -47,7 +52,7 @@ def test_a_general_tile_fits_every_board(tile):
     assert max(ring, tile.m * tile.n * 2) <= LEAST_BLOCK
 
 
-@pytest.mark.parametrize("tile", SKINNY_TILES, ids=lambda tile: f"{tile.rows}")
+@every_skinny_tile
 def test_skinny_blocks_share_a_multiprocessor(tile):
     """As many as are meant to be resident fit, with the kilobyte that each reserves."""
     ring = tile.stages * (tile.rows + tile.columns) * tile.k * 2
@@ -58,15 +63,16 @@ def test_skinny_blocks_share_a_multiprocessor(tile):
     assert tile.rows * tile.columns / tile.threads <= 128
 
 
-def test_skinny_tiles_cover_their_rows():
+@pytest.mark.parametrize("n", SIZES)
+def test_skinny_tiles_cover_their_rows(n):
     """Every number of rows that is served has a tile with room for it, and none is too small."""
-    rooms = [tile.rows for tile in SKINNY_TILES]
+    rooms = [tile.rows for tile in skinny_tiles(n, H200)]
     assert rooms == sorted(set(rooms))
     assert rooms[-1] == SKINNY_ROWS
     assert rooms[0] > GEMV_ROWS
 
 
-@pytest.mark.parametrize("tile", SKINNY_TILES, ids=lambda tile: f"{tile.rows}")
+@every_skinny_tile
 @pytest.mark.parametrize("k", [8, 64, 128, 136, 1024, 2048, 4224, 7168, 100000])
 @pytest.mark.parametrize("n", SIZES)
 def test_splits_leave_every_block_something(tile, n, k):
@@ -80,31 +86,52 @@ def test_splits_leave_every_block_something(tile, n, k):
 
 
 @pytest.mark.parametrize(
+    ("n", "rows", "columns"),
+    [
+        pytest.param(2112, 64, 64, id="few-columns"),
+        pytest.param(264 * 64, 64, 64, id="two-blocks-a-multiprocessor"),
+        pytest.param(264 * 64 + 1, 64, 128, id="more-than-are-resident"),
+        pytest.param(24576, 128, 256, id="128-rows"),
+        pytest.param(24576, 16, 64, id="no-wider-one"),
+        pytest.param(151936, 64, 128, id="else-the-widest"),
+    ],
+)
+def test_wider_tiles_where_there_are_columns_enough(n, rows, columns):
+    """Narrow blocks are taken as long as they find room at one time."""
+    (tile,) = (one for one in skinny_tiles(n, H200) if one.rows == rows)
+    assert tile.columns == columns
+
+
+@pytest.mark.parametrize(
     ("n", "k", "splits"),
     [
         pytest.param(24576, 4096, 1, id="enough-columns"),
-        pytest.param(16384, 2048, 2, id="half-enough"),
-        pytest.param(7168, 2048, 4, id="a-quarter"),
-        pytest.param(2112, 7168, 8, id="few-columns"),
+        pytest.param(7168, 2048, 1, id="more-than-half-enough"),
+        pytest.param(66 * 64, 7168, 2, id="half-enough"),
+        pytest.param(66 * 64 + 1, 7168, 1, id="just-more-than-half"),
+        pytest.param(2112, 7168, 4, id="a-quarter"),
         pytest.param(64, 65536, 8, id="no-more-than-a-cluster"),
         pytest.param(64, 256, 1, id="too-short-to-split"),
     ],
 )
 def test_splits_fill_the_multiprocessors(n, k, splits):
-    """Few columns are split into more parts, until the parts become short."""
+    """Few columns are split into parts until each multiprocessor has one, or they are short."""
     assert splits_of(SKINNY_TILES[0], n, k, H200) == splits
 
 
 @pytest.mark.parametrize(
     ("m", "n", "k", "shape"),
     [
-        pytest.param(8192, 8192, 8192, (128, 256), id="16-waves"),
+        pytest.param(4096, 24576, 1536, (128, 256), id="many-waves"),
         pytest.param(4096, 4096, 4096, (128, 256), id="4-waves"),
         pytest.param(4096, 2112, 7168, (128, 176), id="3-full-waves"),
         pytest.param(1024, 1024, 1024, (64, 128), id="one-wave-of-small-ones"),
-        pytest.param(2048, 7168, 2048, (128, 176), id="5-full-waves-before-4-of-3.4"),
+        pytest.param(8192, 8192, 8192, (128, 224), id="18-full-waves-before-16-of-15.5"),
+        pytest.param(512, 7168, 2048, (128, 224), id="one-wave-of-wide-ones"),
+        pytest.param(2048, 2112, 7168, (192, 192), id="one-wave-of-the-largest"),
+        pytest.param(256, 2112, 7168, (64, 64), id="one-wave-of-the-smallest"),
         pytest.param(256, 4096, 4096, (64, 128), id="two-rows-of-128"),
-        pytest.param(1, 8, 8, (64, 128), id="one-element"),
+        pytest.param(1, 8, 8, (64, 64), id="one-element"),
     ],
 )
 def test_the_quickest_tile(m, n, k, shape):
@@ -130,15 +157,15 @@ def test_the_general_tile(m, rows):
     assert bounded(m).m == rows
 
 
-@pytest.mark.parametrize("k", [8, 4096, 7168, 100000])
+@pytest.mark.parametrize("height", [1, GEMV_ROWS])
 @pytest.mark.parametrize("n", SIZES)
-def test_gemv_layouts(n, k):
+def test_gemv_layouts(n, height):
     """A warp's lanes share columns evenly, and a block has a thread for each of its results."""
-    for layout in (rows_layout(n, k), columns_layout(n, k)):
+    for layout in (rows_layout(height), columns_layout(n, height)):
         assert layout.threads % 32 == 0
-        assert layout.columns * GEMV_ROWS <= layout.threads
+        assert layout.columns * height <= layout.threads
         assert layout.batch >= 1
-    lanes = columns_layout(n, k).columns // 8
+    lanes = columns_layout(n, height).columns // 8
     assert lanes in (4, 8)
 
 

@@ -25,7 +25,7 @@ def launching(kernel_type):
     def build(self):
         Kernel.__init__(self)
         self._chunk = 64
-        self._tiles = ChunkTiles(64, 8, 64, 128)
+        self._tiles = ChunkTiles(64, 8, 64, 128, summing=2)
         self._sm_count = 132
         self._launch = noting("launch")
         self._summarise = noting("summarise")
@@ -98,7 +98,7 @@ def test_a_sequence_in_one_launch(steps, chunks, state):
     (found,) = launches
     assert launched(found) == (
         "launch",
-        [*addresses(inputs), o.data_ptr(), final.data_ptr(), steps, 1, chunks],
+        [*addresses(inputs), o.data_ptr(), final.data_ptr(), steps, 1, chunks, 1],
     )
     assert o.shape == (2, steps, 3, V)
     assert (final.shape, final.dtype) == ((2, 3, K, V), torch.float32)
@@ -119,10 +119,25 @@ def test_a_sequence_in_parts(state):
     assert scan == ("scan", [initial, fades, states])
     assert walk == (
         "launch",
-        [q, k, v, g, states, o.data_ptr(), final.data_ptr(), 1000, 16, 1],
+        [q, k, v, g, states, o.data_ptr(), final.data_ptr(), 1000, 16, 1, 1],
     )
     assert launches[1][1][2].shape == (16, 2, 3, K, V)
     assert (final.shape, final.dtype) == ((2, 3, K, V), torch.float32)
+
+
+@STATE
+def test_long_parts_are_summed_up_in_pieces(state):
+    """A part of many chunks has two pieces, each with a state; the last part has its first one."""
+    kernel, launches = launching(GLAPartitionedKernel)
+    kernel._sm_count = 12
+    # 16 chunks of 6 sequences: two parts fill the device, of two pieces of four chunks each.
+    run = kernel.bind(*tensors(1000, state))
+    run(*tensors(1000, state))
+    summarise, scan, walk = map(launched, launches)
+    assert summarise[1][-2:] == [1000, 4]
+    assert walk[1][-4:] == [1000, 2, 8, 2]
+    assert launches[1][1][2].shape == (3, 2, 3, K, V)
+    assert scan[1][1:] == [summarise[1][4], summarise[1][3]]
 
 
 def test_a_sequence_in_one_part():
@@ -132,7 +147,7 @@ def test_a_sequence_in_one_part():
     run = kernel.bind(*tensors(1000, True))
     run(*tensors(1000, True))
     assert [name for name, _ in launches] == ["scan", "launch"]
-    assert launches[1][1][-3:] == (1000, 1, 16)
+    assert launches[1][1][-4:] == (1000, 1, 16, 1)
 
 
 @pytest.mark.parametrize(

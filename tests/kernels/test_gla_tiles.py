@@ -3,6 +3,7 @@
 import pytest
 
 from tileops.kernels.linear_attention.programs.gla_tiles import (
+    ChunkTiles,
     Partitions,
     chunk_tiles,
     decode_tiles,
@@ -11,6 +12,7 @@ from tileops.kernels.linear_attention.programs.gla_tiles import (
 
 WIDTHS = (32, 64, 128, 256)
 ARCHS = (80, 86, 89, 90)
+TILES = ChunkTiles(64, 16, 128, 256, summing=2)
 
 
 @pytest.mark.parametrize("dim_k", WIDTHS)
@@ -69,24 +71,48 @@ def test_chunks_divide_evenly_among_threads(dim_k, dim_v, arch):
         pytest.param(0, 16, Partitions(1, 0), id="no-step"),
         pytest.param(1, 1, Partitions(1, 1), id="one-chunk"),
         pytest.param(16, 16, Partitions(8, 2), id="eight-parts-fill-the-device"),
-        pytest.param(512, 16, Partitions(8, 64), id="long"),
-        pytest.param(513, 16, Partitions(8, 65), id="an-odd-chunk-more"),
+        pytest.param(32, 16, Partitions(8, 4), id="2k"),
+        pytest.param(56, 16, Partitions(8, 7), id="just-too-short-for-pieces"),
+        pytest.param(64, 16, Partitions(8, 8, 2), id="two-pieces-of-four-chunks"),
+        pytest.param(512, 16, Partitions(8, 64, 2), id="32k"),
+        pytest.param(513, 16, Partitions(8, 66, 2), id="an-odd-chunk-more"),
         pytest.param(17, 16, Partitions(6, 3), id="fewer-parts-where-chunks-are-few"),
-        pytest.param(2048, 4, Partitions(33, 63), id="four-heads"),
-        pytest.param(512, 66, Partitions(2, 256), id="two-parts"),
+        pytest.param(2048, 4, Partitions(32, 64, 2), id="four-heads"),
+        pytest.param(512, 66, Partitions(2, 256, 2), id="two-parts"),
         pytest.param(512, 67, Partitions(1, 512), id="more-than-half-the-device"),
         pytest.param(512, 1000, Partitions(1, 512), id="more-than-the-device"),
     ],
 )
 def test_parts(chunks, blocks, expected):
     """As many parts as keep 132 multiprocessors busy once, none of them empty."""
-    assert partitions(chunks, blocks, 132) == expected
+    assert partitions(chunks, blocks, 132, TILES) == expected
 
 
 @pytest.mark.parametrize("blocks", [1, 3, 16, 64, 200])
 def test_parts_cover_the_sequence(blocks):
     """Every part but the last is whole, and the last has a chunk at least."""
     for chunks in range(1, 300):
-        cut = partitions(chunks, blocks, 132)
+        cut = partitions(chunks, blocks, 132, TILES)
         assert (cut.count - 1) * cut.span < chunks <= cut.count * cut.span
         assert cut.count == 1 or cut.count * blocks <= 132
+        assert cut.span % cut.pieces == 0
+        assert cut.states == (cut.count - 1) * cut.pieces + 1
+
+
+@pytest.mark.parametrize(
+    ("dim_k", "dim_v", "arch", "expected"),
+    [
+        pytest.param(128, 128, 90, TILES, id="90-128"),
+        pytest.param(128, 64, 90, ChunkTiles(64, 16, 64, 128, summing=2), id="90-narrow-values"),
+        pytest.param(64, 64, 90, ChunkTiles(32, 8, 64, 128, 4, 8), id="90-64"),
+        pytest.param(64, 128, 90, ChunkTiles(64, 8, 128, 256), id="90-wide-values"),
+        pytest.param(256, 256, 90, ChunkTiles(32, 16, 128, 256), id="90-256"),
+        pytest.param(256, 64, 90, ChunkTiles(32, 8, 64, 128), id="90-wide-keys"),
+        pytest.param(32, 32, 90, ChunkTiles(64, 8, 64, 128), id="90-32"),
+        pytest.param(128, 128, 80, ChunkTiles(32, 8, 64, 128), id="80-128"),
+        pytest.param(64, 64, 86, ChunkTiles(32, 8, 64, 128), id="86-64"),
+    ],
+)
+def test_chunks_are_as_measured(dim_k, dim_v, arch, expected):
+    """Hopper walks 64 steps at a time, or four blocks of 32 where keys and values are narrow."""
+    assert chunk_tiles(dim_k, dim_v, arch) == expected

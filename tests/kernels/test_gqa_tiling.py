@@ -10,7 +10,6 @@ from tileops.kernels.attention.gqa.tiling import (
     decode_tiling,
     fp8_tiling,
     head_tiles,
-    long_context_cluster,
     part_places,
     prefill_tiling,
     row_stride,
@@ -84,8 +83,10 @@ def test_splits(pairs, sm_count):
         pytest.param(4, 4096, 8, 33, id="one-sequence"),
         pytest.param(4, 262144, 30, 66, id="one-long-sequence"),
         pytest.param(128, 8192, 1, 2, id="about-the-board"),
-        pytest.param(264, 8192, 1, 1, id="as-many-as-run-at-once"),
-        pytest.param(300, 8192, 2, 8, id="a-wave-and-a-bit"),
+        pytest.param(132, 8192, 1, 1, id="as-many-as-run-at-once"),
+        pytest.param(140, 8192, 2, 8, id="a-wave-and-a-bit"),
+        pytest.param(256, 4096, 1, 1, id="about-two-waves"),
+        pytest.param(400, 4096, 1, 1, id="three-waves-and-a-bit"),
         pytest.param(4096, 8192, 1, 1, id="many-waves"),
     ],
 )
@@ -105,21 +106,18 @@ def test_head_tiles(group, tiles):
     [
         (1, 132, 16),
         (4, 132, 16),
-        (8, 132, 16),
-        (9, 132, 8),
-        (32, 132, 4),
-        (48, 132, 2),
-        (71, 132, 1),
+        (5, 132, 8),
+        (8, 132, 8),
+        (9, 132, 4),
+        (16, 132, 4),
+        (17, 132, 2),
+        (33, 132, 2),
+        (34, 132, 1),
     ],
 )
 def test_clusters_of_one_sequence(pairs, sm_count, blocks):
-    """Every key head has a cluster, as large as the board has room for."""
+    """Every key head has a cluster, as large as half of the board has room for."""
     assert bs1_cluster(pairs, sm_count) == blocks
-
-
-def test_only_hopper_has_clusters():
-    """Elsewhere a long context is merged from memory alone."""
-    assert [long_context_cluster(arch) for arch in (80, 89, 90)] == [1, 1, 8]
 
 
 @pytest.mark.parametrize("cluster", [1, 2, 16])

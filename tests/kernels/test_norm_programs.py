@@ -53,7 +53,7 @@ def test_every_width_has_a_layout_that_its_device_can_run(arch, itemsize, tensor
         pytest.param(32768, 90, "shared", 1, id="the widest row of one block on Hopper"),
         pytest.param(32776, 90, "shared", 2, id="a cluster of two blocks"),
         pytest.param(262144, 90, "shared", 8, id="a cluster of eight blocks"),
-        pytest.param(1 << 21, 90, "nowhere", 1, id="more than a cluster holds"),
+        pytest.param(1 << 21, 90, "nowhere", 16, id="more than a cluster holds"),
         pytest.param(65536, 80, "shared", 1, id="the A100 stages 128 KiB"),
         pytest.param(65536, 86, "nowhere", 1, id="99 KiB do not hold it"),
     ],

@@ -1,4 +1,4 @@
-"""The command line of the harness: run, list, page, schema, and ``--compare OLD NEW``."""
+"""The command line of the harness: run, list, merge, page, schema, and ``--compare OLD NEW``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from harness.compare import compare
 from harness.console import RunConsole, print_comparison
 from harness.docs_page import DOCS, ROOT, committed_results, stale_files, write_page
 from harness.machine import CudaMachine
+from harness.merge import DifferentRunsError, RepeatedWorkloadError, merged
 from harness.plots import MissingMatplotlibError
 from harness.precompile import precompile, tasks_of
 from harness.record import Results, Settings, json_schema
 from harness.session import Plan, run
-from harness.store import ResultsFileError, read
+from harness.store import ResultsFileError, read, write
 from harness.timing import FULL, QUICK
 
 __all__ = ["app", "main"]
@@ -36,15 +37,29 @@ Names = Annotated[
 Only = Annotated[str, typer.Option(help="Pattern of 'workload' or 'op/workload'.")]
 Sweep = Annotated[bool, typer.Option(help="Add the points of the families' sweeps.")]
 
+HOST_CALLS = 200
+"""Calls between two readings of the host's clock: so few that the queue of the device, which holds
+a thousand launches, takes them all, and no call waits for a slower device."""
+
 PRECOMPILE_SHARE = 0.5
 """Of the budget, what compilation ahead of timing may take."""
+
+
+ERRORS = (
+    DifferentRunsError,
+    MissingMatplotlibError,
+    RepeatedWorkloadError,
+    ResultsFileError,
+    UnknownOpError,
+)
+"""What a question can be at fault for."""
 
 
 def main() -> None:
     """Run the command line; an error of the question is exit code 2, and a sentence."""
     try:
         app()
-    except (MissingMatplotlibError, ResultsFileError, UnknownOpError) as error:
+    except ERRORS as error:
         typer.echo(f"error: {error.args[0]}", err=True)
         raise SystemExit(2) from error
 
@@ -112,10 +127,10 @@ def run_cases(
         raise typer.Exit(2)
     wanted = _peers_of(cases, peers)
     if jobs:
-        _compile_ahead(cases, "compile" in wanted, str(device), jobs, budget * PRECOMPILE_SHARE)
+        _compile_ahead(cases, wanted, str(device), jobs, budget * PRECOMPILE_SHARE)
     results = _start(device, quick, seed, wanted, commit)
     effort = QUICK if quick else FULL
-    plan = Plan(cases, effort, 500 if quick else 2000, out, began + budget, wanted)
+    plan = Plan(cases, effort, HOST_CALLS, out, began + budget, wanted)
     with RunConsole(len(cases)) as console:
         results = run(plan, CudaMachine(device), results, console)
     timed = sum(row.status == "timed" for row in results.rows)
@@ -124,6 +139,19 @@ def run_cases(
         f"unfinished, {time.monotonic() - began:.0f} s; written to {out}"
     )
     raise typer.Exit(0 if timed == len(cases) else 1)
+
+
+@app.command("merge")
+def merge_files(
+    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Results of one commit, on boards of one kind.")
+    ],
+) -> None:
+    """Join results files, such as those of runs on several boards of one machine."""
+    results = merged({path: read(path) for path in files})
+    write(results, out)
+    typer.echo(f"{len(results.rows)} workloads of {len(files)} files; written to {out}")
 
 
 @app.command("page")
@@ -161,7 +189,7 @@ def _peers_of(cases: tuple[Case, ...], patterns: str) -> tuple[str, ...]:
 
 
 def _compile_ahead(
-    cases: tuple[Case, ...], peers: bool, device: str, jobs: int, seconds: float
+    cases: tuple[Case, ...], peers: tuple[str, ...], device: str, jobs: int, seconds: float
 ) -> None:
     began = time.monotonic()
     tasks = tasks_of(cases, peers, device)

@@ -15,7 +15,7 @@ from harness.clock import Launch
 from harness.inputs import Inputs
 from harness.peers import Builder, Family, Function, peers_of
 from harness.record import PeerRow
-from harness.subject import Subject, bare_launch
+from harness.subject import Subject, bare_launch, function_of
 from harness.timing import described
 
 __all__ = ["COPY", "OURS", "Contest"]
@@ -92,10 +92,9 @@ class Contest:
         """Return the eager calls whose host time is of interest."""
         inputs, op = self.sets[0], self.subject.function
         calls: dict[str, Callable[[], Any]] = {"op": partial(op, *inputs)}
-        if len(self.subject.kernels) == 1:
-            bare = bare_launch(self.subject.kernels[0], calls["op"])
-            if bare is not None:
-                calls["bare"] = bare
+        bare = self._bare()
+        if bare is not None:
+            calls["bare"] = bare
         result = self.subject.result
         if isinstance(result, torch.Tensor):
             calls["empty_like"] = lambda: torch.empty_like(result)
@@ -104,6 +103,14 @@ class Contest:
         for name, function in self.peers.items():
             calls[name] = partial(function, *inputs)
         return calls
+
+    def _bare(self) -> Callable[[], Any] | None:
+        """Return the one launch of a call; an op that has bound nothing yet shows it."""
+        op, inputs = self.case.new_op(), self.sets[0]
+        kernels = op.kernels_for(tuple(inputs))
+        if len(kernels) != 1:
+            return None
+        return bare_launch(kernels[0], partial(function_of(op), *inputs))
 
 
 def _on_set(function: Function, sets: Sequence[Inputs], i: int) -> Any:

@@ -22,8 +22,8 @@ def host_times(
 ) -> dict[str, float]:
     """Return the host time of a call in microseconds, the median over the rounds.
 
-    The calls of one round are issued without waiting for the device, so the work of each must
-    take the device less time than the host.
+    The calls of one round are issued without waiting for the device. Where their work takes it
+    longer than the host, they must be few enough for its queue.
 
     Args:
         calls: What to call, by name; a round calls each of them in turn.

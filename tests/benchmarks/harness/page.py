@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from harness.plots import plot_name
-from harness.record import HostRow, PeerRow, Results, Row
+from harness.record import Ceilings, HostRow, PeerRow, Results, Row
 from tileops.cli._index import in_tree_index
 
 __all__ = ["page"]
@@ -84,16 +84,29 @@ Microseconds of host time per eager call of the op's smallest workload, from bac
 
 
 def _conditions(results: Results) -> str:
-    ceilings = results.ceilings
     versions = ", ".join(f"{name} {version}" for name, version in results.versions.items())
     commit = f" at commit `{results.commit[:12]}`" if results.commit else ""
     quick = ", in quick mode" if results.settings.quick else ""
     return (
         f"Measured on {results.created[:10]}{commit}{quick}, "
         f"{results.settings.repetitions} samples a call.\n"
-        f"Ceilings: copy {ceilings.copy_tbs:.2f} TB/s, read {ceilings.read_tbs:.2f} TB/s, "
-        f"bf16 matrix product {ceilings.gemm_tflops:.0f} TFLOP/s.\n"
+        f"{_ceilings(results)}"
         f"Versions: {versions}.\n"
+    )
+
+
+def _ceilings(results: Results) -> str:
+    """Return a line of ceilings, or one for each of the runs that were joined."""
+    if not results.parts:
+        return f"Ceilings: {_ceiling(results.ceilings)}.\n"
+    lines = [f"* {', '.join(part.ops)}: {_ceiling(part.ceilings)}.\n" for part in results.parts]
+    return f"Ceilings of the boards that ran side by side:\n\n{''.join(lines)}\n"
+
+
+def _ceiling(one: Ceilings) -> str:
+    return (
+        f"copy {one.copy_tbs:.2f} TB/s, read {one.read_tbs:.2f} TB/s, "
+        f"bf16 matrix product {one.gemm_tflops:.0f} TFLOP/s"
     )
 
 

@@ -16,9 +16,13 @@ from harness.case import Case, cases_of, chosen_ops
 from harness.inputs import input_sets
 from harness.peers import family_of, peers_of
 from harness.peers.compiled import tuning_turn_by_turn
+from harness.peers.tuned import sharing
 from harness.timing import described
 
 __all__ = ["Compiled", "Task", "precompile", "tasks_of"]
+
+SHARES = 8
+"""Processes that compile the configurations of one tuned peer."""
 
 _LOCK: Any = None
 """In a worker: held while a kernel's configurations are timed."""
@@ -35,6 +39,8 @@ class Task:
         ours: Whether to build our kernels: one workload stands for all with the same call spec.
         peers: Whether to compile the peer that torch.compile makes.
         device: The device.
+        tuned: The peer of which a share of the configurations is compiled, and nothing else.
+        share: Which share.
     """
 
     op: str
@@ -43,6 +49,8 @@ class Task:
     ours: bool
     peers: bool
     device: str
+    tuned: str = ""
+    share: int = 0
 
     @property
     def name(self) -> str:
@@ -59,18 +67,39 @@ class Compiled:
     problem: str = ""
 
 
-def tasks_of(cases: Sequence[Case], peers: bool, device: str) -> tuple[Task, ...]:
-    """Return the tasks of cases: our kernels once per call spec, the compiled peer per case."""
+def tasks_of(cases: Sequence[Case], peers: Sequence[str], device: str) -> tuple[Task, ...]:
+    """Return the tasks of cases: our kernels once per call spec, the compiled peer per case.
+
+    A peer that Triton tunes is compiled once, in shares, for all cases that it is tuned alike for.
+    """
     seen: set[Any] = set()
     tasks = []
     for case in cases:
         requests = (case.entry.name, case.new_op().requests(*case.inputs))
         ours = requests not in seen
         seen.add(requests)
-        if ours or peers:
+        compiled = "compile" in peers
+        if ours or compiled:
             sweep = case.source == "sweep"
-            tasks.append(Task(case.entry.name, case.workload.name, sweep, ours, peers, device))
-    return tuple(tasks)
+            tasks.append(Task(case.entry.name, case.workload.name, sweep, ours, compiled, device))
+    return (*_tuned_tasks(cases, peers, device), *tasks)
+
+
+def _tuned_tasks(cases: Sequence[Case], peers: Sequence[str], device: str) -> list[Task]:
+    """Return the shares of tuned peers, for the smallest of the cases that are tuned alike."""
+    alike: dict[Any, Case] = {}
+    for case in cases:
+        for name, tuned_for in family_of(case.entry.family).tuned.items():
+            key = tuned_for(case.inputs) if name in peers else None
+            if key is not None:
+                known = alike.setdefault((case.entry.name, name, key), case)
+                if case.cost.bytes < known.cost.bytes:
+                    alike[case.entry.name, name, key] = case
+    return [
+        Task(op, case.workload.name, case.source == "sweep", False, False, device, name, share)
+        for (op, name, _), case in alike.items()
+        for share in range(SHARES)
+    ]
 
 
 def precompile(tasks: Sequence[Task], jobs: int, seconds: float) -> tuple[Compiled, ...]:
@@ -109,6 +138,13 @@ def _compile(task: Task) -> Compiled:
     started = time.monotonic()
     problems = []
     (case,) = cases_of(chosen_ops([task.op]), task.device, task.name, task.sweep)
+    if task.tuned:
+        try:
+            _compile_share(case, task)
+        except ImportError:
+            pass  # The run reports the peer as absent.
+        except Exception as error:
+            problems.append(described(error))
     if task.ours:
         try:
             op = case.new_op()
@@ -138,4 +174,14 @@ def _compile_peer(case: Case) -> None:
             (inputs,) = input_sets(case, 1, seed=0, fills=family.fills)
             torch.cuda.synchronize()
         builder(case.call.params, inputs)(*inputs)
+    torch.cuda.empty_cache()
+
+
+@torch.no_grad()
+def _compile_share(case: Case, task: Task) -> None:
+    family = family_of(case.entry.family)
+    (inputs,) = input_sets(case, 1, seed=0, fills=family.fills)
+    with sharing(task.share, SHARES):
+        peers_of(family, task.op)[task.tuned](case.call.params, inputs)(*inputs)
+    torch.cuda.synchronize()
     torch.cuda.empty_cache()

@@ -17,6 +17,7 @@ __all__ = [
     "Board",
     "Ceilings",
     "HostRow",
+    "Part",
     "PeerRow",
     "Results",
     "Row",
@@ -25,7 +26,7 @@ __all__ = [
     "json_schema",
 ]
 
-SCHEMA = "tileops.benchmark/1.0"
+SCHEMA = "tileops.benchmark/1.1"
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +190,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     peers: tuple[str, ...]
 
 
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the runs that a results file was joined from; their boards are of one kind.
+
+    Attributes:
+        created: When it started, ISO 8601 in UTC.
+        ops: The ops that it timed.
+        ceilings: The ceilings that it measured, and that its rows are held to.
+    """
+
+    created: str
+    ops: tuple[str, ...]
+    ceilings: Ceilings
+
+
 class Results(msgspec.Struct, frozen=True, kw_only=True):
     """One run.
 
@@ -203,6 +218,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         rows: The workloads that were reached.
         hosts: Host times.
         unfinished: The workloads that the time did not reach, as ``op/workload``.
+        parts: The runs that were joined, none where this is one run.
     """
 
     schema: str = SCHEMA
@@ -215,6 +231,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...] = ()
     hosts: tuple[HostRow, ...] = ()
     unfinished: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 def json_schema() -> dict[str, Any]:

@@ -26,6 +26,10 @@ from harness.timing import Effort, Failure, described, measure
 __all__ = ["Machine", "Observer", "Plan", "run"]
 
 
+HOST_ROUNDS = 25
+"""How often the host's clock is read for a call."""
+
+
 class Machine(Protocol):
     """The device that cases run on, and how it is timed."""
 
@@ -177,7 +181,7 @@ def _peer(row: PeerRow, timing: Timing | Failure | None, ours: Timing) -> PeerRo
 
 
 def _host(contest: Contest, plan: Plan, machine: Machine) -> HostRow:
-    us = host_times(contest.host_calls(), machine.synchronize, plan.host_calls, rounds=5)
+    us = host_times(contest.host_calls(), machine.synchronize, plan.host_calls, HOST_ROUNDS)
     return HostRow(op=contest.case.entry.name, workload=contest.case.workload.name, us=us)
 
 

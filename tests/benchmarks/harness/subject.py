@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
@@ -13,7 +13,11 @@ from tileops.backend import BUILTIN
 from tileops.kernels.kernel import Kernel
 from tileops.ops.op import Op
 
-__all__ = ["PlanError", "Subject", "bare_launch"]
+__all__ = ["PlanError", "Subject", "bare_launch", "function_of"]
+
+
+LAUNCHES = ("_launch", "_launches")
+"""Where kernels keep what they compiled."""
 
 
 class PlanError(AssertionError):
@@ -60,7 +64,7 @@ class Subject:
             keys[interface] = selection.winner()
             assert selection.selected is not None
             implementations[interface] = selection.selected.candidate.implementation
-        result = _function(op)(*sets[0])
+        result = function_of(op)(*sets[0])
         if op.serving_target != BUILTIN:
             raise PlanError(case.name, f"target {op.serving_target!r} serves it")
         built = {one.interface: type(one.kernel) for one in op.iter_kernels()}
@@ -73,7 +77,7 @@ class Subject:
     @property
     def function(self) -> Callable[..., Any]:
         """The public op as what it is called as."""
-        return _function(self.op)
+        return function_of(self.op)
 
     def _keep_to_the_plan(self, case: Case) -> None:
         """Make the slow path raise: it alone asks an op for its requests."""
@@ -88,31 +92,39 @@ def bare_launch(kernel: Kernel, forward: Callable[[], Any]) -> Callable[[], Any]
     """Return the compiled function of *kernel* on buffers that are ready, or None.
 
     Args:
-        kernel: A kernel that keeps its compiled function as ``_launch``.
-        forward: Runs the kernel once; the buffers of that run are used again.
+        kernel: A kernel that keeps its compiled function as ``_launch``, or several by what they
+            are for as ``_launches``, and is not bound yet: what it bound would not be seen.
+        forward: Binds the kernel and runs it; the buffers of that run are used again.
     """
-    launch: Callable[..., Any] | None = getattr(kernel, "_launch", None)
-    if launch is None:
-        return None
-    seen: list[tuple[Any, ...]] = []
+    seen: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
 
-    def watched(*arguments: Any) -> Any:
-        seen.append(arguments)
-        return launch(*arguments)
+    def watched(launch: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            seen.append((launch, arguments))
+            return launch(*arguments)
 
-    kernel._launch = watched  # type: ignore[attr-defined]
+        return run
+
+    held = {name: getattr(kernel, name) for name in LAUNCHES if hasattr(kernel, name)}
+    for name, value in held.items():
+        many = isinstance(value, Mapping)
+        new = {key: watched(one) for key, one in value.items()} if many else watched(value)
+        setattr(kernel, name, new)
     try:
         kept = forward()
     finally:
-        kernel._launch = launch  # type: ignore[attr-defined]
+        for name, value in held.items():
+            setattr(kernel, name, value)
     if len(seen) != 1:
         return None
-    bare = partial(launch, *seen[0])
+    ((launch, arguments),) = seen
+    bare = partial(launch, *arguments)
     # A launch may take addresses: what they point to lives as long as the function.
     bare.__dict__["kept"] = (kept, forward)
     return bare
 
 
-def _function(op: Op) -> Callable[..., Any]:
+def function_of(op: Op) -> Callable[..., Any]:
+    """Return an op as what it is called as."""
     # Every op defines how it is called; their common class does not.
     return op  # type: ignore[return-value]

@@ -20,10 +20,20 @@ from tileops.kernels.attention.gqa.prefill import GQADensePrefillKernel
 pytestmark = EMULATED
 
 F16, BF16, F8 = torch.float16, torch.bfloat16, torch.float8_e4m3fn
-DECODE, ONE, LONG = GQADecodeKernel, GQADecodeBs1Kernel, GQADecodeLongContextKernel
+DECODE, ONE = GQADecodeKernel, GQADecodeBs1Kernel
 PREFILL, FP8, FP8_DECODE = GQADensePrefillKernel, GQADenseFP8Kernel, GQADenseFP8DecodeKernel
 
 slow = pytest.mark.slow
+
+
+def in_clusters(form):
+    """Build the kernel of long contexts for lengths that clusters are worth."""
+    return GQADecodeLongContextKernel(form, clusters=True)
+
+
+def in_blocks(form):
+    """Build it for lengths beyond."""
+    return GQADecodeLongContextKernel(form, clusters=False)
 
 
 def attend(kernel_type, arch, sizes, dtype, *, causal=False, softcap=0.0, sm_count=8, **how):
@@ -61,10 +71,10 @@ def attend(kernel_type, arch, sizes, dtype, *, causal=False, softcap=0.0, sm_cou
         pytest.param(DECODE, 90, (1, 1, 500, 8, 2, 128), BF16, id="90-split"),
         pytest.param(DECODE, 90, (1, 1, 150, 34, 2, 64), F16, id="90-two-head-tiles"),
         pytest.param(DECODE, 90, (1, 1, 65, 4, 2, 256), F16, id="90-wide", marks=slow),
-        pytest.param(ONE, 90, (1, 1, 333, 8, 2, 128), BF16, id="bs1-90-cluster-of-4"),
+        pytest.param(ONE, 90, (1, 1, 333, 8, 2, 128), BF16, id="bs1-90-cluster-of-2"),
         pytest.param(ONE, 90, (1, 1, 100, 16, 8, 64), F16, id="bs1-90-split", marks=slow),
-        pytest.param(LONG, 90, (1, 1, 1030, 32, 4, 128), F16, id="long-90-clusters-of-8"),
-        pytest.param(LONG, 80, (1, 1, 1030, 32, 4, 128), F16, id="long-80", marks=slow),
+        pytest.param(in_blocks, 90, (1, 1, 1030, 32, 4, 128), F16, id="long-90-split", marks=slow),
+        pytest.param(in_clusters, 80, (1, 1, 1030, 32, 4, 128), F16, id="long-80", marks=slow),
         pytest.param(FP8_DECODE, 90, (2, 1, 100, 8, 2, 128), F8, id="fp8-90"),
         pytest.param(FP8_DECODE, 90, (1, 1, 65, 4, 1, 72), F8, id="fp8-90-odd-width", marks=slow),
     ],
@@ -116,10 +126,12 @@ LATE = {"late": True, "seed": 1}
         pytest.param(PREFILL, (1, 65, 300, 1, 1, 64), {"race": True}, id="prefill-race"),
         pytest.param(DECODE, (1, 1, 300, 4, 1, 64), {"race": True, **LATE}, id="decode-late-race"),
         pytest.param(
-            *(ONE, (1, 1, 333, 8, 2, 64), {"race": True, "sm_count": 32}),
+            *(ONE, (1, 1, 333, 8, 2, 64), {"race": True, "sm_count": 64}),
             id="bs1-cluster-of-16-race",
         ),
-        pytest.param(LONG, (1, 1, 1030, 32, 4, 128), {"race": True}, id="long-race", marks=slow),
+        pytest.param(
+            in_clusters, (1, 1, 1030, 32, 4, 128), {"sm_count": 132}, id="long-cluster-of-16"
+        ),
     ],
 )
 def test_the_barriers(kernel_type, sizes, how):

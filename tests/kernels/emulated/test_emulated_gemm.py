@@ -10,6 +10,8 @@ from tileops.kernels.gemm.gemm_cp_async import GemmCpAsyncKernel
 from tileops.kernels.gemm.gemm_skinny import GemmSkinnyKernel
 from tileops.kernels.gemm.gemm_tma import GemmTmaKernel
 from tileops.kernels.gemm.gemv import GemvKernel
+from tileops.kernels.gemm.programs import skinny, tma
+from tileops.kernels.gemm.tiles import SKINNY_TILES, TMA_TILES
 
 pytestmark = EMULATED
 
@@ -61,9 +63,12 @@ def product(kernel_type, arch, sizes, dtype, layout, **how):
 
 
 def check(*point, **how):
-    d, expected = product(*point, **how)
+    compare(*product(*point, **how), point[2][2])
+
+
+def compare(d, expected, k):
     error = (d.double() - expected).abs()
-    bound = RELATIVE[d.dtype] * (expected.abs() + point[2][2] ** 0.5 * 2**-6)
+    bound = RELATIVE[d.dtype] * (expected.abs() + k**0.5 * 2**-6)
     assert d.shape == expected.shape
     assert (error <= bound).all(), f"off by {error.max().item():.3e}"
 
@@ -88,3 +93,34 @@ def test_a_product(kernel_type, arch, sizes, dtype, layout):
 def test_a_products_barriers(kernel_type, sizes, how):
     """Late copies, another order of threads and the race detector find nothing amiss."""
     check(kernel_type, 90, sizes, BF16, NT, **how)
+
+
+@pytest.mark.parametrize(
+    ("build", "tile", "sizes"),
+    [
+        pytest.param(tma.build, TMA_TILES[1], (200, 264, 328), id="three-warpgroups"),
+        pytest.param(tma.build, TMA_TILES[0], (72, 267, 72), id="odd-columns-in-parts", marks=slow),
+        *(
+            pytest.param(tma.build, one, (200, 264, 328), id=f"tma-{one.m}x{one.n}", marks=slow)
+            for one in TMA_TILES
+        ),
+        *(
+            pytest.param(
+                *(skinny.build, one, (one.rows - 3, 264, 1032)),
+                id=f"skinny-{one.rows}x{one.columns}",
+                marks=slow,
+            )
+            for one in SKINNY_TILES
+        ),
+    ],
+)
+def test_a_tile(build, tile, sizes):
+    """Each makes a product over more than one of its kind, whatever the rows are worth it."""
+    m, n, k = sizes
+    generator = torch.Generator().manual_seed(n)
+    a, b = (torch.randn(rows, k, generator=generator).to(F16) for rows in (m, n))
+    d = torch.empty(m, n, dtype=F16)
+    # Blocks that stay for more than one tile, or clusters.
+    with emulated_device(90, 3 if build is tma.build else 24) as facts:
+        build((tile,), n, k, F16, False, True, facts)[tile](a, b, d)
+    compare(d, a.double() @ b.double().T, k)

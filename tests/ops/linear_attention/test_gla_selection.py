@@ -27,7 +27,7 @@ def expected(call):
         return "gla_decode"
     if (call.dim_k == 256 and call.arch != 90) or call.seq_len > 2**30:
         return None
-    few = call.batch * call.heads <= 64
+    few = call.batch * call.heads <= (32 if call.dim_v == 256 else 64)
     return "gla_partitioned" if few and call.seq_len >= 1024 else "gla_prefill"
 
 
@@ -66,6 +66,14 @@ def test_the_length_decides(arch, seq_len, key):
 def test_many_sequences_need_no_parts(batch, heads, key):
     """Where batch times heads fills the device, every sequence is walked from end to end."""
     assert_selects(GLAFwdOp, "gla", gla_call(batch=batch, heads=heads, seq_len=4096), key)
+
+
+@pytest.mark.parametrize(
+    ("heads", "key"), [(1, "gla_partitioned"), (32, "gla_partitioned"), (33, "gla_prefill")]
+)
+def test_half_as_many_sequences_of_the_widest_values_need_no_parts(heads, key):
+    """Their values are cut in two, and either half keeps a block busy."""
+    assert_selects(GLAFwdOp, "gla", gla_call(heads=heads, seq_len=4096, dim_v=256), key)
 
 
 @pytest.mark.parametrize("sequences", [1, 64, 65, 4096])
@@ -148,6 +156,11 @@ def test_other_architectures_are_named(arch):
             {"heads": 65, "dim_k": 96},
             "gla_partitioned: serves batch \\* heads of at most 64, got 65",
             id="too-many",
+        ),
+        pytest.param(
+            {"heads": 33, "dim_k": 96, "dim_v": 256},
+            "gla_partitioned: serves batch \\* heads of at most 32 where dim_v is 256, got 33",
+            id="too-many-wide",
         ),
         pytest.param(
             {"dim_k": 256, "arch": 86}, "serves dim_k 256 on arch 90, got arch 86", id="room"

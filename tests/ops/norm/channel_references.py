@@ -18,11 +18,11 @@ ELEMENTWISE = {
 """rtol and atol of every element."""
 
 
-def data(shape, dtype, seed=0, mean=0.5, deviation=1.5):
-    """Return random data whose channels differ in mean."""
+def data(shape, dtype, seed=0, mean=0.5, deviation=1.5, spread=1.0):
+    """Return random data whose channels differ in mean by up to twice *spread*."""
     generator = torch.Generator("cuda").manual_seed(seed)
     x = torch.randn(shape, generator=generator, device="cuda") * deviation + mean
-    per_channel = torch.linspace(-1, 1, shape[1], device="cuda")
+    per_channel = torch.linspace(-spread, spread, shape[1], device="cuda")
     return (x + per_channel.view(1, -1, *[1] * (len(shape) - 2))).to(dtype)
 
 

@@ -6,7 +6,7 @@ from tileops.device import DeviceFacts
 from tileops.kernels.gemm.call_spec import VECTOR, GemmCall
 from tileops.kernels.gemm.gemm_kernel import Launch
 from tileops.kernels.gemm.gemm_tma import GemmTmaKernel
-from tileops.kernels.gemm.tiles import SKINNY_ROWS, SKINNY_TILES
+from tileops.kernels.gemm.tiles import SKINNY_ROWS, skinny_tiles
 
 __all__ = ["GemmSkinnyKernel"]
 
@@ -29,13 +29,15 @@ class GemmSkinnyKernel(GemmTmaKernel):
         return super().refusal(call)
 
     def build(self, facts: DeviceFacts) -> None:
-        """Compile a program per tile."""
+        """Compile a program per number of rows to have room for."""
         from tileops.kernels.gemm.programs.skinny import build
 
+        assert facts.sm_count is not None
+        tiles = skinny_tiles(self._n, facts.sm_count)
         self._launches = build(
-            SKINNY_TILES, self._n, self._k, self._dtype, self._trans_a, self._trans_b, facts
+            tiles, self._n, self._k, self._dtype, self._trans_a, self._trans_b, facts
         )
 
     def launch_for(self, m: int) -> Launch:
         """Choose the first tile that has room for the rows."""
-        return self._launches[next(tile for tile in SKINNY_TILES if m <= tile.rows)]
+        return self._launches[next(tile for tile in self._launches if m <= tile.rows)]

@@ -21,6 +21,7 @@ __all__ = [
     "columns_layout",
     "quickest",
     "rows_layout",
+    "skinny_tiles",
     "splits_of",
 ]
 
@@ -37,6 +38,7 @@ class Tile:
         threads: Threads that multiply; the Hopper program adds a warpgroup that copies.
         speed: The share of a multiprocessor's tensor throughput that it reaches.
         cluster: Blocks that bring in the second operand for each other.
+        parts: Parts, side by side, in which its result is staged on the way to memory.
     """
 
     m: int
@@ -46,17 +48,21 @@ class Tile:
     threads: int
     speed: float = 1.0
     cluster: int = 1
+    parts: int = 1
 
 
-# A warpgroup of Hopper multiplies 64 rows by up to 256 columns at a time. Two of them share the
-# columns' operand, so it is read from shared memory once for 128 rows. Of 227 KiB, the ring takes
-# what the staged result leaves.
+# A warpgroup of Hopper multiplies 64 rows by up to 256 columns at a time. Two or three of them
+# share the columns' operand, so it is read once for 128 or 192 rows. A step takes 1.2 to 1.5
+# microseconds to arrive, whatever its size, so the ring takes what it can of 227 KiB.
 TMA_TILES = (
-    Tile(m=128, n=256, k=64, stages=3, threads=256, speed=0.86),
-    Tile(m=128, n=192, k=64, stages=4, threads=256, speed=0.83),
-    Tile(m=128, n=176, k=64, stages=4, threads=256, speed=0.81),
-    Tile(m=128, n=128, k=64, stages=5, threads=256, speed=0.75),
-    Tile(m=64, n=128, k=64, stages=6, threads=128, speed=0.5),
+    Tile(m=128, n=256, k=64, stages=4, threads=256, speed=0.87, parts=2),
+    Tile(m=192, n=192, k=64, stages=4, threads=384, speed=0.86, parts=3),
+    Tile(m=128, n=224, k=64, stages=4, threads=256, speed=0.86, parts=2),
+    Tile(m=128, n=192, k=64, stages=4, threads=256, speed=0.86),
+    Tile(m=128, n=176, k=64, stages=5, threads=256, speed=0.86, parts=2),
+    Tile(m=128, n=128, k=64, stages=6, threads=256, speed=0.72),
+    Tile(m=64, n=128, k=64, stages=8, threads=128, speed=0.55),
+    Tile(m=64, n=64, k=64, stages=13, threads=128, speed=0.42),
 )
 """Tiles of the Hopper program, the quickest first: large ones for products that fill the chip,
 several widths so that one of them fills its last wave, small ones for fewer rows."""
@@ -121,15 +127,31 @@ class SkinnyTile:
     resident: int
 
 
-# Of two blocks that share a multiprocessor one reads while the other merges. Every block reads all
-# rows of the first operand through the L2 cache, so more rows want more columns to spread that
-# over.
+# A block of up to half the shared memory leaves room for one of the next product's, which comes in
+# before this one has ended. Every block reads all rows of the first operand through the L2 cache,
+# so where the columns alone occupy the chip, wider tiles spread that over more of them.
 SKINNY_TILES = (
-    SkinnyTile(rows=32, columns=128, k=64, stages=5, threads=256, resident=2),
+    SkinnyTile(rows=16, columns=64, k=128, stages=5, threads=128, resident=2),
+    SkinnyTile(rows=32, columns=64, k=128, stages=4, threads=128, resident=2),
+    SkinnyTile(rows=64, columns=64, k=64, stages=7, threads=128, resident=2),
     SkinnyTile(rows=64, columns=128, k=64, stages=4, threads=256, resident=2),
+    SkinnyTile(rows=128, columns=64, k=64, stages=4, threads=128, resident=2),
     SkinnyTile(rows=128, columns=256, k=64, stages=4, threads=256, resident=1),
 )
-"""Tiles by the rows that they have room for, ascending up to SKINNY_ROWS."""
+"""Tiles by the rows that they have room for, up to SKINNY_ROWS; narrow ones before wide."""
+
+
+def skinny_tiles(n: int, multiprocessors: int) -> tuple[SkinnyTile, ...]:
+    """Return the tiles for products of *n* columns, one per room, ascending.
+
+    Of one room the narrowest whose blocks are all resident at one time, else the widest.
+    """
+    best: dict[int, SkinnyTile] = {}
+    for tile in reversed(SKINNY_TILES):
+        if tile.rows not in best or -(-n // tile.columns) <= tile.resident * multiprocessors:
+            best[tile.rows] = tile
+    return tuple(best[rows] for rows in sorted(best))
+
 
 # Blocks of a cluster exchange their sums; the hardware guarantees clusters of eight.
 _MOST_SPLITS = 8
@@ -141,11 +163,10 @@ _FEWEST_STEPS = 4
 def splits_of(tile: SkinnyTile, n: int, k: int, multiprocessors: int) -> int:
     """Return among how many blocks the sum over *k* is split.
 
-    As many as find room at one time and have enough to read.
+    As many as give each multiprocessor one block and each block enough to read.
     """
     tiles, steps = -(-n // tile.columns), -(-k // tile.k)
-    room = tile.resident * multiprocessors // tiles
-    splits = max(1, min(room, steps // _FEWEST_STEPS, _MOST_SPLITS))
+    splits = max(1, min(multiprocessors // tiles, steps // _FEWEST_STEPS, _MOST_SPLITS))
     # Rounding the share of each up may leave nothing for the last.
     return -(-steps // -(-steps // splits))
 
@@ -170,15 +191,21 @@ class GemvLayout:
     batch: int
 
 
-def rows_layout(n: int, k: int) -> GemvLayout:
-    """Return the layout for a second operand stored as (n, k), whose rows are read along k."""
-    threads = 128 if k <= 4096 else 256
-    return GemvLayout(columns=4, threads=threads, batch=2)
+def rows_layout(height: int) -> GemvLayout:
+    """Return the layout for a second operand stored as (n, k), whose rows are read along k.
+
+    What a thread reads of *height* rows of the first operand serves all its columns.
+    """
+    return GemvLayout(columns=2 if height == 1 else 4, threads=128, batch=4)
 
 
-def columns_layout(n: int, k: int) -> GemvLayout:
+def columns_layout(n: int, height: int) -> GemvLayout:
     """Return the layout for a second operand stored as (k, n).
 
     A row's share of a block is 64 or 128 bytes; narrower ones make more blocks.
     """
-    return GemvLayout(columns=64 if n >= 64 * 256 else 32, threads=512, batch=8)
+    if n >= 64 * 128:
+        return GemvLayout(columns=64, threads=512, batch=8)
+    if height == 1:
+        return GemvLayout(columns=32, threads=1024, batch=4)
+    return GemvLayout(columns=32, threads=512, batch=8)

@@ -67,7 +67,7 @@ class GLAPrefillKernel(GLAChunkedKernel, GLAFwdInterface):
             before = 0 if initial_state is None else initial_state.data_ptr()
             self._launch(
                 *(q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr(), before, o.data_ptr()),
-                *(final, seq_len, 1, chunks),
+                *(final, seq_len, 1, chunks, 1),
             )
             return o, final
 

@@ -29,8 +29,7 @@ class BatchNormFwdTrainKernel(ChannelKernel, BatchNormTrainFwdInterface):
     @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:
         """Identify the build by the layout, the size of a plane, what is computed and its dtype."""
-        kept = "running" if call.has_running_stats else "returned"
-        factors = Factors(call.has_weight, call.has_bias, kept)
+        factors = Factors(call.has_weight, call.has_bias, call.has_running_stats)
         identity = (cls.layout(call), call.spatial, call.eps, call.momentum, call.dtype, factors)
         return identity, lambda: cls(*identity)
 
@@ -73,7 +72,7 @@ class BatchNormFwdTrainKernel(ChannelKernel, BatchNormTrainFwdInterface):
         assert x is not None
         samples, channels = x.shape[:2]
         has_weight, has_bias = self._factors.weight, self._factors.bias
-        running = self._factors.kept == "running"
+        running = self._factors.running
         empty_like, f32 = torch.empty_like, torch.float32
 
         @any_address
@@ -95,7 +94,6 @@ class BatchNormFwdTrainKernel(ChannelKernel, BatchNormTrainFwdInterface):
                 mean.data_ptr(),
                 rstd.data_ptr(),
                 samples,
-                channels,
                 channels,
             )
             return y, mean, rstd

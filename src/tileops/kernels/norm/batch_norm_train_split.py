@@ -47,7 +47,7 @@ class BatchNormFwdTrainSplitKernel(SplitChannels, BatchNormFwdTrainKernel):
         assert workspace is not None
         samples, channels, parts = self.counts(self._layout, x, workspace)
         has_weight, has_bias = self._factors.weight, self._factors.bias
-        running = self._factors.kept == "running"
+        running = self._factors.running
         empty_like, f32 = torch.empty_like, torch.float32
 
         @any_address

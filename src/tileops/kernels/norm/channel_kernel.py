@@ -11,7 +11,7 @@ from tileops.kernels.norm.programs.channel_layout import (
     BESIDE,
     ChannelLayout,
     Planes,
-    passing,
+    read_again,
 )
 
 __all__ = ["ChannelKernel"]
@@ -40,7 +40,7 @@ class ChannelKernel(Kernel):
     @classmethod
     def layout(cls, call: BatchNormCall) -> ChannelLayout:
         """Lay out the channels of a call that this implementation serves."""
-        return passing(cls.planes(call), call.device_facts())
+        return read_again(cls.planes(call), call.device_facts())
 
     def __init__(self) -> None:
         """Keep what says where to launch: the launches take every other tensor by its address."""

@@ -12,62 +12,41 @@ from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.kernel import Entry
 from tileops.kernels.norm.call_spec import BatchNormCall, InstanceNormFwdInterface
 from tileops.kernels.norm.channel_kernel import ChannelKernel
-from tileops.kernels.norm.programs.channel_layout import (
-    SLICE,
-    ChannelLayout,
-    Planes,
-    in_cluster,
-    on_chip,
-    passing,
-)
-from tileops.kernels.norm.programs.channel_normal import Factors
+from tileops.kernels.norm.programs.build import layout_on
+from tileops.kernels.norm.programs.instance_norm import TENSORS
+from tileops.kernels.norm.programs.row_layout import RowLayout
 
-__all__ = ["InstanceNormKernel", "instances", "layout_of_instances"]
-
-_FIRST_CLUSTER_ARCH = 90
-
-
-def instances(call: BatchNormCall) -> Planes:
-    """Describe the planes of *call* as the channels of one sample."""
-    return Planes(1, call.n * call.c, call.spatial, call.itemsize, call.short)
-
-
-def layout_of_instances(call: BatchNormCall) -> ChannelLayout:
-    """Lay planes out: staged by a block, or a cluster of them, where they fit."""
-    facts = call.device_facts()
-    planes = instances(call)
-    staged = None
-    if (facts.arch or 0) >= _FIRST_CLUSTER_ARCH and call.spatial * call.itemsize > SLICE:
-        staged = in_cluster(planes, facts)
-    return staged or on_chip(planes, facts) or passing(planes, facts)
+__all__ = ["InstanceNormKernel"]
 
 
 class InstanceNormKernel(ChannelKernel, InstanceNormFwdInterface):
-    """A plane is a channel of one sample: it waits on the chip where it fits, or is read twice."""
+    """A plane is a row of one factor: it waits on the chip where it fits, or is read twice."""
 
     general: bool = True
 
     @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:
         """Identify the build by the layout, the size of a plane, what is computed and its dtype."""
-        factors = Factors(call.has_weight, call.has_bias, "nothing")
-        identity = (layout_of_instances(call), call.spatial, call.eps, call.dtype, factors)
+        layout = layout_on(call.device_facts(), call.spatial, call.dtype, TENSORS)
+        flags = (call.has_weight, call.has_bias)
+        identity = (layout, call.spatial, call.eps, call.dtype, flags)
         return identity, lambda: cls(*identity)
 
     def __init__(
         self,
-        layout: ChannelLayout,
+        layout: RowLayout,
         spatial: int,
         eps: float,
         dtype: torch.dtype,
-        factors: Factors,
+        flags: tuple[bool, bool],
     ) -> None:
         """Compile the program for the current device."""
         super().__init__()
-        from tileops.kernels.norm.programs.batch_norm_train import build
+        from tileops.kernels.norm.programs.instance_norm import build
 
-        self._factors = factors
-        self._launch = build(spatial, eps, 0.0, dtype, layout, factors, current_facts().arch or 0)
+        arch = current_facts().arch or 0
+        self._flags = flags
+        self._launch = build(spatial, eps, dtype, layout, *flags, False, arch)
 
     def forward(
         self, x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None
@@ -81,7 +60,7 @@ class InstanceNormKernel(ChannelKernel, InstanceNormFwdInterface):
         x = inputs[0]
         assert x is not None
         planes, channels = x.shape[0] * x.shape[1], x.shape[1]
-        has_weight, has_bias = self._factors.weight, self._factors.bias
+        has_weight, has_bias = self._flags
         empty_like = torch.empty_like
 
         @any_address
@@ -96,12 +75,9 @@ class InstanceNormKernel(ChannelKernel, InstanceNormFwdInterface):
                 source,
                 weight.data_ptr() if has_weight else 0,
                 bias.data_ptr() if has_bias else 0,
-                0,
-                0,
                 y.data_ptr(),
                 0,
                 0,
-                1,
                 planes,
                 channels,
             )

@@ -12,9 +12,9 @@ from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.kernel import Entry
 from tileops.kernels.norm.call_spec import BatchNormCall, InstanceNormTrainFwdInterface
 from tileops.kernels.norm.channel_kernel import ChannelKernel
-from tileops.kernels.norm.instance_norm import layout_of_instances
-from tileops.kernels.norm.programs.channel_layout import ChannelLayout
-from tileops.kernels.norm.programs.channel_normal import Factors
+from tileops.kernels.norm.programs.build import layout_on
+from tileops.kernels.norm.programs.instance_norm import TENSORS
+from tileops.kernels.norm.programs.row_layout import RowLayout
 
 __all__ = ["InstanceNormTrainKernel"]
 
@@ -27,27 +27,27 @@ class InstanceNormTrainKernel(ChannelKernel, InstanceNormTrainFwdInterface):
     @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:
         """Identify the build by the layout, the size of a plane, what is computed and its dtype."""
-        factors = Factors(call.has_weight, call.has_bias, "instances")
-        layout = layout_of_instances(call)
-        identity = (layout, call.spatial, call.eps, call.momentum, call.dtype, factors)
+        layout = layout_on(call.device_facts(), call.spatial, call.dtype, TENSORS)
+        flags = (call.has_weight, call.has_bias)
+        identity = (layout, call.spatial, call.eps, call.momentum, call.dtype, flags)
         return identity, lambda: cls(*identity)
 
     def __init__(
         self,
-        layout: ChannelLayout,
+        layout: RowLayout,
         spatial: int,
         eps: float,
         momentum: float,
         dtype: torch.dtype,
-        factors: Factors,
+        flags: tuple[bool, bool],
     ) -> None:
         """Compile both programs for the current device."""
         super().__init__()
-        from tileops.kernels.norm.programs import batch_norm_train, instance_averages
+        from tileops.kernels.norm.programs import instance_averages, instance_norm
 
         arch = current_facts().arch or 0
-        self._factors = factors
-        self._launch = batch_norm_train.build(spatial, eps, momentum, dtype, layout, factors, arch)
+        self._flags = flags
+        self._launch = instance_norm.build(spatial, eps, dtype, layout, *flags, True, arch)
         self._average = instance_averages.build(momentum, arch)
 
     def forward(
@@ -68,7 +68,7 @@ class InstanceNormTrainKernel(ChannelKernel, InstanceNormTrainFwdInterface):
         assert x is not None
         samples, channels = x.shape[:2]
         planes = samples * channels
-        has_weight, has_bias = self._factors.weight, self._factors.bias
+        has_weight, has_bias = self._flags
         empty_like, f32 = torch.empty_like, torch.float32
 
         @any_address
@@ -86,12 +86,9 @@ class InstanceNormTrainKernel(ChannelKernel, InstanceNormTrainFwdInterface):
                 source,
                 weight.data_ptr() if has_weight else 0,
                 bias.data_ptr() if has_bias else 0,
-                0,
-                0,
                 y.data_ptr(),
                 means,
                 variances,
-                1,
                 planes,
                 channels,
             )

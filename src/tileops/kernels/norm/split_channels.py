@@ -13,6 +13,7 @@ from tileops.kernels.norm.programs.channel_layout import (
     ChannelLayout,
     Planes,
     parts,
+    passing,
     side_by_side,
 )
 
@@ -34,6 +35,11 @@ class SplitChannels(ChannelKernel):
         if call.c > MOST_SPLIT_CHANNELS:
             return f"serves at most {MOST_SPLIT_CHANNELS} channels, got {call.c}"
         return super().refusal(call)
+
+    @classmethod
+    def layout(cls, call: BatchNormCall) -> ChannelLayout:
+        """Let every part pass."""
+        return passing(cls.planes(call), call.device_facts())
 
     @classmethod
     def counts(

@@ -7,6 +7,7 @@ from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
     ACCESS,
     LONGEST_COLUMN,
+    SHORTEST_ACCESS,
     SHORTEST_PLANE,
     ChannelLayout,
     Planes,
@@ -29,8 +30,8 @@ class WideChannels(ChannelKernel):
             return f"serves planes of at most {LONGEST_COLUMN} elements, got {call.spatial}"
         if not call.short:
             return (
-                f"serves planes below {SHORTEST_PLANE} bytes or of no whole multiple of {ACCESS} "
-                f"bytes, got {call.spatial * call.itemsize}"
+                f"serves planes below {SHORTEST_PLANE} bytes or of no whole multiple of "
+                f"{SHORTEST_ACCESS} bytes, got {call.spatial * call.itemsize}"
             )
         size, room = ACCESS * cls.streams * call.n * call.spatial, cls.room(call)
         if size > room:

@@ -7,7 +7,7 @@ which is not installed is only absent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,8 +15,9 @@ from typing import Any
 
 from harness.inputs import Fill, Inputs
 from harness.peers.compiled import compiled
+from tileops.tensor_spec import TensorSpec
 
-__all__ = ["Builder", "Family", "Function", "Params", "family_of", "peers_of"]
+__all__ = ["Builder", "Family", "Function", "Params", "Tuned", "family_of", "peers_of"]
 
 Params = Mapping[str, Any]
 Function = Callable[..., Any]
@@ -24,6 +25,9 @@ Function = Callable[..., Any]
 
 Builder = Callable[[Params, Inputs], Function]
 """Builds a peer for one case, from the op's parameters and one set of inputs."""
+
+Tuned = Callable[[Sequence[TensorSpec | None]], Hashable | None]
+"""Says what of a case's inputs a peer is compiled and tuned for; None where it does not run."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,14 @@ class Family:
             is missing, and `NotImplementedError` for a case that it does not serve.
         fills: By input name, how to draw it where normal values are not typical.
         tolerance: By peer name, the distance allowed where the dtype's default is too strict.
+        tuned: By peer name, what of a case Triton compiles and tunes that peer for.
     """
 
     compositions: Mapping[str, Callable[[Params], Function]] = field(default_factory=dict)
     others: Mapping[str, Mapping[str, Builder]] = field(default_factory=dict)
     fills: Mapping[str, Fill] = field(default_factory=dict)
     tolerance: Mapping[str, float] = field(default_factory=dict)
+    tuned: Mapping[str, Tuned] = field(default_factory=dict)
 
 
 def family_of(name: str) -> Family:

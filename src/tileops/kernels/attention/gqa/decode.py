@@ -9,13 +9,13 @@ from tileops.kernels.attention.gqa.call_spec import AttentionCall
 from tileops.kernels.attention.gqa.dense import DenseGQAKernel
 from tileops.kernels.attention.gqa.form import GQAForm
 from tileops.kernels.attention.gqa.split_decode import SplitDecode
-from tileops.kernels.attention.gqa.tiling import (
-    bs1_cluster,
-    head_tiles,
-    long_context_cluster,
-)
+from tileops.kernels.attention.gqa.tiling import bs1_cluster, head_tiles
+from tileops.kernels.kernel import Entry
 
 __all__ = ["GQADecodeBs1Kernel", "GQADecodeKernel", "GQADecodeLongContextKernel"]
+
+CLUSTER_KEYS = 16384
+"""Keys up to which one cluster a key head is faster than blocks over the whole board."""
 
 
 class GQADecodeKernel(DenseGQAKernel):
@@ -33,8 +33,7 @@ class GQADecodeKernel(DenseGQAKernel):
             )
         return super().refusal(call)
 
-    @classmethod
-    def built(cls, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
+    def built(self, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
         """Compile with every block for itself until the last one merges."""
         return SplitDecode.built(form, facts)
 
@@ -54,19 +53,16 @@ class GQADecodeBs1Kernel(GQADecodeKernel):
             return f"serves seqlen_kv up to 8192, got {call.seqlen_kv}"
         return super().refusal(call)
 
-    @classmethod
-    def built(cls, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
+    def built(self, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
         """Compile with one cluster for every tile of query heads.
 
         Where there are so many that a cluster would be one block, blocks split the keys instead.
         """
-        tiles = form.heads_kv * head_tiles(form.group)
-        cluster = bs1_cluster(tiles, facts.sm_count or 1)
-        return SplitDecode.built(form, facts, cluster, whole=cluster > 1)
+        return _in_clusters(form, facts)
 
 
 class GQADecodeLongContextKernel(GQADecodeKernel):
-    """One long sequence of 32 heads over 4: clusters merge first, then the last of their blocks."""
+    """One long sequence of 32 heads over 4: in clusters on SM90 while those read fast enough."""
 
     general: bool = False
     preferred_over = frozenset({"gqa_dense_decode_bs1"})
@@ -90,6 +86,28 @@ class GQADecodeLongContextKernel(GQADecodeKernel):
         return super().refusal(call)
 
     @classmethod
-    def built(cls, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
-        """Compile with clusters where the device has them, so that fewer parts are left."""
-        return SplitDecode.built(form, facts, long_context_cluster(facts.arch or 0))
+    def entry_for(cls, call: AttentionCall) -> Entry:
+        """Identify the build also by whether clusters are worth it."""
+        form, clusters = GQAForm.of(call), call.seqlen_kv <= CLUSTER_KEYS
+        return (form, clusters), lambda: cls(form, clusters)
+
+    def __init__(self, form: GQAForm, clusters: bool) -> None:
+        """Compile the program for calls of one form on the current device.
+
+        Args:
+            form: The form.
+            clusters: Whether each key head has one cluster, where the device has them.
+        """
+        self._clusters = clusters
+        super().__init__(form)
+
+    def built(self, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
+        """Compile with one cluster for every key head, or with every block for itself."""
+        if self._clusters and facts.arch == 90:
+            return _in_clusters(form, facts)
+        return SplitDecode.built(form, facts)
+
+
+def _in_clusters(form: GQAForm, facts: DeviceFacts) -> SplitDecode:
+    cluster = bs1_cluster(form.heads_kv * head_tiles(form.group), facts.sm_count or 1)
+    return SplitDecode.built(form, facts, cluster, whole=cluster > 1)

@@ -53,9 +53,8 @@ class DenseGQAKernel(Kernel, GQADenseFwdInterface):
         super().__init__()
         self._program = self.built(form, current_facts())
 
-    @classmethod
     @abstractmethod
-    def built(cls, form: GQAForm, facts: DeviceFacts) -> BuiltProgram:
+    def built(self, form: GQAForm, facts: DeviceFacts) -> BuiltProgram:
         """Compile for calls of one form on the current device, whose facts these are."""
 
     def forward(

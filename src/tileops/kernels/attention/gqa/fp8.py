@@ -24,8 +24,7 @@ class GQADenseFP8Kernel(DenseGQAKernel):
             return f"serves float8_e4m3fn, got {call.dtype}"
         return super().refusal(call)
 
-    @classmethod
-    def built(cls, form: GQAForm, facts: DeviceFacts) -> SingleLaunch:
+    def built(self, form: GQAForm, facts: DeviceFacts) -> SingleLaunch:
         """Compile with copies by the blocks' own threads, which widen what they bring in."""
         from tileops.kernels.attention.gqa.programs.prefill_cp_async import build
 

@@ -26,7 +26,6 @@ class GQADenseFP8DecodeKernel(DenseGQAKernel):
             return f"serves one query a sequence, got seqlen_q {call.seqlen_q}"
         return super().refusal(call)
 
-    @classmethod
-    def built(cls, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
+    def built(self, form: GQAForm, facts: DeviceFacts) -> SplitDecode:
         """Compile with every block for itself until the last one merges."""
         return SplitDecode.built(form, facts)

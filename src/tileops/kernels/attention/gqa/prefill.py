@@ -26,8 +26,7 @@ class GQADensePrefillKernel(DenseGQAKernel):
             return f"serves two queries a sequence and more, got seqlen_q {call.seqlen_q}"
         return super().refusal(call)
 
-    @classmethod
-    def built(cls, form: GQAForm, facts: DeviceFacts) -> SingleLaunch:
+    def built(self, form: GQAForm, facts: DeviceFacts) -> SingleLaunch:
         """Compile the program that the architecture runs best."""
         from tileops.kernels.attention.gqa.programs import prefill, prefill_cp_async
 

@@ -1,6 +1,7 @@
 """How attention is cut into tiles and splits: the one place to tune, and free of TileLang.
 
-Figures here are guesses from sizes and rates until a board's measurements replace them.
+The figures for SM90 were measured on an H200; those for other architectures are guesses from
+sizes and rates.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ __all__ = [
     "decode_tiling",
     "fp8_tiling",
     "head_tiles",
-    "long_context_cluster",
     "part_places",
     "prefill_tiling",
     "record_floats",
@@ -49,6 +49,7 @@ class DecodeTiling:
         stages: Tiles of a warp that are on their way or in use.
         resident: Blocks that share a multiprocessor.
         cluster: Blocks that merge through each other's shared memory.
+        overlap: Whether the next kernel may be launched while blocks of this one run.
     """
 
     warps: int
@@ -56,6 +57,7 @@ class DecodeTiling:
     stages: int
     resident: int
     cluster: int = 1
+    overlap: bool = False
 
     @property
     def threads(self) -> int:
@@ -143,15 +145,18 @@ def decode_tiling(
         cluster: Blocks of a cluster.
     """
     width = staged_width(dim, itemsize)
-    for resident, warps, keys, stages in _DECODE_CHOICES:
-        tiling = DecodeTiling(warps, keys, stages, resident, cluster)
+    # Clusters of blocks that leave room for each other's start sooner, and short rows in few
+    # tiles would leave too few bytes on their way.
+    large = arch >= 90 and cluster == 1 and width * itemsize >= _LARGE_ROW
+    for resident, warps, keys, stages in _LARGE_CHOICES if large else _DECODE_CHOICES:
+        tiling = DecodeTiling(warps, keys, stages, resident, cluster, arch >= 90)
         shared = 4 * shared_floats(ROWS, dim, itemsize, tiling)
         shared += ROWS * width * 2 if width > KEPT_WIDTH else 0
         if shared + 1024 <= smem_budget and resident * (shared + 2048) <= SM_SHARED.get(
             arch, smem_budget
         ):
             return tiling
-    return DecodeTiling(2, 16, 2, 1, cluster)
+    return DecodeTiling(2, 16, 2, 1, cluster, arch >= 90)
 
 
 # Blocks of a multiprocessor, warps, keys of a tile, stages.
@@ -164,6 +169,12 @@ _DECODE_CHOICES = (
     (1, 2, 16, 3),
     (1, 2, 16, 2),
 )
+
+# Eight warps merge a long sequence's parts sooner than four, and one block restarts less than two.
+_LARGE_CHOICES = ((1, 8, 16, 3), *_DECODE_CHOICES)
+
+_LARGE_ROW = 128
+"""Bytes of a staged row from which eight warps' tiles alone fill the way to memory."""
 
 
 @lru_cache(maxsize=4096)
@@ -205,25 +216,40 @@ def _decode_time(
     sm_count: int,
 ) -> float:
     """Return about how many nanoseconds a launch takes: its waves, then the merge of its parts."""
-    waves = math.ceil(pairs * clusters / slots)
-    blocks = min(pairs * clusters, slots) * tiling.cluster
-    rate = min(_SM_RATE * sm_count / blocks, _BLOCK_RATE)
-    round_bytes = tiling.keys * tiling.warps * head_bytes
-    reading = math.ceil(most / clusters) * round_bytes / rate
+    full, left = divmod(pairs * clusters, slots)
+    own_bytes = math.ceil(most / clusters) * tiling.keys * tiling.warps * head_bytes
+
+    def rate(blocks: int) -> float:
+        return min(_SM_RATE * sm_count / (blocks * tiling.cluster), _BLOCK_RATE)
+
+    if full >= _DRIFTED:
+        reading = pairs * clusters / slots * own_bytes / rate(slots)
+    else:
+        reading = full * own_bytes / rate(slots) + (own_bytes / rate(left) if left else 0.0)
     # The parts of sixteen heads have half as many floats as a key and a value have 2-byte elements.
     part_bytes = ROWS * head_bytes
-    merging = _START + clusters * part_bytes / tiling.cluster / _BLOCK_RATE
-    return waves * (_START + reading) + (merging if clusters > 1 else 0.0)
+    merging = _MERGE + clusters * part_bytes / tiling.cluster / _MERGE_RATE
+    starting = math.ceil(pairs * clusters / slots) * _START
+    return starting + reading + (merging if clusters > 1 else 0.0)
 
 
-_SM_RATE = 33.0
+_SM_RATE = 32.0
 """Bytes a nanosecond that each multiprocessor reads when all do."""
 
-_BLOCK_RATE = 36.0
+_BLOCK_RATE = 55.0
 """Bytes a nanosecond that one block reads when few do."""
 
 _START = 1000.0
-"""Nanoseconds until a block has its first bytes, or the last block its first parts."""
+"""Nanoseconds until a block has its first bytes."""
+
+_MERGE = 1500.0
+"""Nanoseconds until the last block knows that it is, and has its first parts."""
+
+_MERGE_RATE = 160.0
+"""Bytes of parts that a block reads in a nanosecond."""
+
+_DRIFTED = 2
+"""Full waves after which blocks have drifted apart, so that the last one ends like any other."""
 
 _WAVES = 8
 """Waves of blocks beyond which finer splits fill the last one no better."""
@@ -241,13 +267,11 @@ def record_floats(group: int, dim: int, cluster: int) -> int:
 
 
 def bs1_cluster(pairs: int, sm_count: int) -> int:
-    """Return the blocks of a cluster where each of *pairs* tiles of heads has one cluster."""
-    return next((blocks for blocks in (16, 8, 4, 2) if pairs * blocks <= sm_count), 1)
+    """Return the blocks of a cluster where each of *pairs* tiles of heads has one cluster.
 
-
-def long_context_cluster(arch: int) -> int:
-    """Return the blocks of a cluster for long sequences."""
-    return 8 if arch >= 90 else 1
+    Two multiprocessors share a way to memory that one of them fills: there is one block for two.
+    """
+    return next((blocks for blocks in (16, 8, 4, 2) if 2 * pairs * blocks <= sm_count), 1)
 
 
 def prefill_tiling(dim: int, arch: int, smem_budget: int) -> PrefillTiling:

@@ -35,14 +35,17 @@ def build(
         contiguous (m, k) and (m, n), *b* is a tensor; the addresses are multiples of 16.
     """
     name = str(dtype).removeprefix("torch.")
-    if trans_b:
-        programs = [rows_program(rows_layout(n, k), one, n, k, name) for one in heights]
-    else:
-        programs = [columns_program(columns_layout(n, k), one, n, k, name) for one in heights]
+    programs = []
+    for one in heights:
+        if trans_b:
+            programs.append(rows_program(rows_layout(one), one, n, k, name, facts.arch))
+        else:
+            layout = columns_layout(n, one)
+            programs.append(columns_program(layout, one, n, k, name, facts.arch))
     return dict(zip(heights, build_all(programs, facts.arch, OWN_BARRIERS), strict=True))
 
 
-def rows_program(layout, height, n, k, dtype):
+def rows_program(layout, height, n, k, dtype, arch):
     """Return the program for a second operand stored as (n, k) and up to *height* rows."""
     import tilelang.language as T
 
@@ -53,6 +56,10 @@ def rows_program(layout, height, n, k, dtype):
     @T.prim_func
     def main(a: T.int64, B: T.Tensor((n, k), dtype), d: T.int64, m: T.int32):
         with T.Kernel(T.ceildiv(n, columns), threads=threads) as block:
+            if arch >= 90:
+                # Blocks come in while those of the kernel before end.
+                T.pdl_sync()
+                T.pdl_trigger()
             A = T.make_tensor_from_addr(a, (m, k), dtype)
             D = T.make_tensor_from_addr(d, (m, n), dtype)
             thread = T.get_thread_binding()
@@ -106,7 +113,7 @@ def rows_program(layout, height, n, k, dtype):
     return main
 
 
-def columns_program(layout, height, n, k, dtype):
+def columns_program(layout, height, n, k, dtype, arch):
     """Return the program for a second operand stored as (k, n) and up to *height* rows."""
     import tilelang.language as T
 
@@ -119,6 +126,10 @@ def columns_program(layout, height, n, k, dtype):
     @T.prim_func
     def main(a: T.int64, B: T.Tensor((k, n), dtype), d: T.int64, m: T.int32):
         with T.Kernel(T.ceildiv(n, columns), threads=threads) as block:
+            if arch >= 90:
+                # Blocks come in while those of the kernel before end.
+                T.pdl_sync()
+                T.pdl_trigger()
             A = T.make_tensor_from_addr(a, (m, k), dtype)
             D = T.make_tensor_from_addr(d, (m, n), dtype)
             thread = T.get_thread_binding()

@@ -65,6 +65,8 @@ def program(tile, splits, n, k, dtype, trans_a, trans_b):
     steps = -(-k // (tile.k * splits))
     # A vector of four sums is what a thread adds up and rounds at a time.
     vectors = height // 4
+    last = width * vectors - 1
+    turns = -(-width * vectors // (tile.threads * splits))
     cluster = {"cluster_dims": (splits, 1, 1)} if splits > 1 else {}
 
     @T.prim_func
@@ -80,14 +82,15 @@ def program(tile, splits, n, k, dtype, trans_a, trans_b):
             T.disable_warp_group_reg_alloc()
             if splits > 1:
                 T.import_source(_SOURCE)
-                # TileLang launches clusters before their predecessor has ended.
-                T.pdl_sync()
+            # The barriers are set up while the kernel before ends, and so are those of the next.
+            T.pdl_sync()
+            T.pdl_trigger()
             a = T.alloc_shared((tile.k, width) if trans_a else (width, tile.k), dtype)
             b = T.alloc_shared((height, tile.k) if trans_b else (tile.k, height), dtype)
             acc = T.alloc_fragment((height, width), "float32")
             # The padding spreads a warp's stores over the banks.
             part = T.alloc_shared((width, height + 4), "float32")
-            total = T.alloc_local((4,), "float32")
+            total = T.alloc_local((turns, 4), "float32")
             packed = T.alloc_local((4,), dtype)
             T.clear(acc)
             for step in T.Pipelined(steps, num_stages=tile.stages):
@@ -107,27 +110,32 @@ def program(tile, splits, n, k, dtype, trans_a, trans_b):
             else:
                 T.sync_threads()
             thread = T.get_thread_binding()
-            for turn in T.serial(T.ceildiv(width * vectors, tile.threads * splits)):
+            # All reads from other blocks are under way before the first sum is stored.
+            for turn in T.unroll(turns):
+                place = T.min((turn * splits + split) * tile.threads + thread, last)
+                row = place // vectors
+                column = place % vectors * 4
+                if splits > 1:
+                    for i in T.unroll(4):
+                        total[turn, i] = 0.0
+                    for other in T.unroll(splits):
+                        T.call_extern(
+                            "handle",
+                            "tileops::add_from_block",
+                            T.address_of(total[turn, 0]),
+                            T.address_of(part[row, column]),
+                            other,
+                        )
+                else:
+                    for i in T.vectorized(4):
+                        total[turn, i] = part[row, column + i]
+            for turn in T.unroll(turns):
                 place = (turn * splits + split) * tile.threads + thread
                 row = place // vectors
                 column = place % vectors * 4
-                if place < width * vectors and bx * width + row < m and by * height + column < n:
-                    for i in T.unroll(4):
-                        total[i] = 0.0
-                    if splits > 1:
-                        for other in T.unroll(splits):
-                            T.call_extern(
-                                "handle",
-                                "tileops::add_from_block",
-                                T.address_of(total[0]),
-                                T.address_of(part[row, column]),
-                                other,
-                            )
-                    else:
-                        for i in T.vectorized(4):
-                            total[i] = part[row, column + i]
+                if place <= last and bx * width + row < m and by * height + column < n:
                     for i in T.vectorized(4):
-                        packed[i] = T.cast(total[i], dtype)
+                        packed[i] = T.cast(total[turn, i], dtype)
                     for i in T.vectorized(4):
                         D[bx * width + row, by * height + column + i] = packed[i]
             if splits > 1:

@@ -53,6 +53,7 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
     stages, cluster = tile.stages, tile.cluster
     groups = tile.threads // _WARPGROUP
     threads, height = tile.threads + _WARPGROUP, tile.m // groups
+    width = tile.n // tile.parts
     columns, steps = -(-n // tile.n), -(-k // tile.k)
     workers = multiprocessors // cluster
     first_shape = (tile.k, height) if trans_a else (height, tile.k)
@@ -127,18 +128,20 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
 
     @T.macro
     def store(acc, d, D, group, row, column):
-        # The thread that stored the tile before waits until that is read; then all know.
-        T.tma_store_wait(0)
-        T.sync_threads(_OWN_BARRIER + group, _WARPGROUP)
-        T.copy(acc, d)
-        # TMA reads shared memory through another proxy than the threads that wrote it.
-        T.fence_proxy_async()
-        T.sync_threads(_OWN_BARRIER + group, _WARPGROUP)
-        if n % 8 == 0:
-            T.tma_copy(d, D[row : row + height, column : column + tile.n])
-        else:
-            # Rows that are no multiple of 16 bytes are stored by the threads.
-            T.copy(d, D[row : row + height, column : column + tile.n])
+        for part in tuple(range(tile.parts)):
+            # The thread that stored the part before waits until that is read; then all know.
+            T.tma_store_wait(0)
+            T.sync_threads(_OWN_BARRIER + group, _WARPGROUP)
+            T.copy(acc[:, part * width : (part + 1) * width], d)
+            # TMA reads shared memory through another proxy than the threads that wrote it.
+            T.fence_proxy_async()
+            T.sync_threads(_OWN_BARRIER + group, _WARPGROUP)
+            first = column + part * width
+            if n % 8 == 0:
+                T.tma_copy(d, D[row : row + height, first : first + width])
+            else:
+                # Rows that are no multiple of 16 bytes are stored by the threads.
+                T.copy(d, D[row : row + height, first : first + width])
 
     @T.prim_func
     def main(
@@ -159,10 +162,11 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
             column = T.alloc_var("int32")
             thread = T.get_thread_binding()
             rank = T.block_rank_in_cluster() if cluster > 1 else 0
+            # The barriers are set up while the kernel before ends, and so are those of the next.
+            T.pdl_sync()
+            T.pdl_trigger()
             if cluster > 1:
-                # TileLang launches clusters before their predecessor has ended. No block arrives
-                # at barriers of another before they are set up.
-                T.pdl_sync()
+                # No block arrives at barriers of another before they are set up.
                 T.cluster_sync()
             with T.ws(0):
                 for wave in T.serial(T.ceildiv(rows * columns, workers)):
@@ -178,7 +182,7 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
             for group in tuple(range(groups)):
                 with T.ws(1 + group):
                     acc = T.alloc_fragment((height, tile.n), "float32")
-                    d = T.alloc_shared((height, tile.n), dtype)
+                    d = T.alloc_shared((height, width), dtype)
                     for wave in T.serial(T.ceildiv(rows * columns, workers)):
                         place = wave * workers + block // cluster
                         if place < rows * columns:

@@ -13,30 +13,11 @@ The functions here build the program while TileLang traces it, and ``s`` names a
 
 from types import SimpleNamespace
 
+from tileops.kernels.linear_attention.programs.chunk_source import chunk_source
+
 __all__ = ["gate_levels"]
 
 LOG2E = 1.4426950408889634
-
-# TileLang has no cp.async from an address that fills with zeros what a condition excludes.
-_SOURCE = r"""
-namespace tileops {
-__device__ __forceinline__ void copy_or_zero(const void* to, const void* from, bool there) {
-  unsigned slot = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  int bytes = there ? 16 : 0;
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
-               :: "r"(slot), "l"(from), "r"(bytes) : "memory");
-}
-__device__ __forceinline__ void commit_copies() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-__device__ __forceinline__ void await_all_but_one() {
-  asm volatile("cp.async.wait_group 1;" ::: "memory");
-}
-__device__ __forceinline__ void await_copies() {
-  asm volatile("cp.async.wait_group 0;" ::: "memory");
-}
-}
-"""
 
 
 def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
@@ -59,9 +40,9 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     lines = dim_k // 8
     lanes = min(32, pairs)  # Lanes of a warp that share a run.
     groups = pairs // lanes
-    # Products that are under way at once, as far as registers hold them.
-    together = max(1, min(levels, 96 * threads // (C * C) - 1))
-    batches = [range(n, min(n + together, levels)) for n in range(0, levels, together)]
+    warps = threads // 32
+    blocks = C // 16  # Blocks of sixteen steps, which four halvings part.
+    pairs_of_blocks = [(i, j) for i in range(blocks) for j in range(i)]
     # bfloat16 has 8 bits: what is added to the state is rounded twice, the rest after the first.
     exact = dtype == "bfloat16"
 
@@ -75,7 +56,7 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     @T.macro
     def begin(at, end):
         """Find the row of the block's first step, once: it takes a division."""
-        T.import_source(_SOURCE)
+        T.import_source(chunk_source(dtype))
         at.end[0] = T.min(end, at.seq_len)
         batch = T.cast(at.sequence // at.heads, "int64")
         at.origin[0] = batch * at.seq_len * at.heads + at.sequence % at.heads
@@ -92,7 +73,6 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
         s.values = T.alloc_shared((C, width), dtype)
         s.writing = [T.alloc_shared((C, dim_k), dtype) for _ in range(2 if exact else 1)]
         s.totals = T.alloc_shared((runs, dim_k), f32)
-        s.faded = T.alloc_shared((dim_k,), f32)
         s.gates = T.alloc_local((units, R, 2), f32)
         s.far = T.alloc_local((2,), f32)
         s.pair = T.alloc_local((2,), dtype)
@@ -102,7 +82,8 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     def score_tiles(s):
         """Allocate what reads the state and the chunk itself: queries, halvings, scores."""
         s.queries = T.alloc_shared((C, dim_k), dtype)
-        s.level = [T.alloc_shared((C, dim_k), dtype) for _ in range(levels)]
+        # Eight elements more put the rows that a warp reads at once into different banks.
+        s.level = T.alloc_shared((levels * C, dim_k + 8), dtype)
         s.reading = T.alloc_shared((C, dim_k), dtype)
         s.scores = T.alloc_shared((C, C), dtype)
         s.diagonal = T.alloc_shared((groups, C), f32)
@@ -110,14 +91,17 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
         s.t = T.alloc_local((R, 2), f32)
         s.own = T.alloc_local((R,), f32)
         s.swap = T.alloc_local((2,), f32)
-        s.product = [T.alloc_fragment((C, C), f32) for _ in batches[0]]
-        s.found = T.alloc_fragment((C, C), f32)
+        s.found = T.alloc_local((8,), f32)
 
     def copy(to, source, there):
         """Start a copy of 16 bytes, or of zeros. No macro: its arguments would be read first."""
         return T.call_extern(
             "handle", "tileops::copy_or_zero", T.address_of(to), T.address_of(source), there
         )
+
+    def read_pair(to, source):
+        """Read two elements as float32. No macro, as for `copy`."""
+        return T.call_extern("handle", "tileops::read_pair", T.address_of(to), T.address_of(source))
 
     @T.macro
     def commit():
@@ -134,6 +118,12 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     def arrive():
         """Wait for the thread's copies but the last group, then for every thread."""
         T.call_extern("handle", "tileops::await_all_but_one")
+        publish()
+
+    @T.macro
+    def arrive_all():
+        """Wait for all of the thread's copies, then for every thread."""
+        T.call_extern("handle", "tileops::await_copies")
         publish()
 
     @T.macro
@@ -195,14 +185,14 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
             s.far[0] = 1.0
             s.far[1] = 1.0
             for r in T.unroll(R):
-                for i in T.vectorized(2):
-                    s.pair[i] = s.logs[run * R + r, column + i]
+                read_pair(s.gates[u, r, 0], s.logs[run * R + r, column])
                 for i in T.unroll(2):
-                    s.gates[u, r, i] = T.exp2(T.cast(s.pair[i], f32) * LOG2E)
+                    s.gates[u, r, i] = T.call_extern(
+                        f32, "tileops::power_of_two", s.gates[u, r, i] * LOG2E
+                    )
                     s.far[i] *= s.gates[u, r, i]
             for i in T.vectorized(2):
                 s.totals[run, column + i] = s.far[i]
-        T.sync_threads()
 
     # How lanes add up every step's product with itself: first they swap halves of the steps, so
     # that each is left with few of them.
@@ -227,14 +217,10 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
     def begin_run(s, u, run, column):
         """Read a run of two columns: the queries scaled, each decayed by its own gate."""
         for r in tuple(range(R)):
-            for i in T.vectorized(2):
-                s.pair[i] = s.queries[run * R + r, column + i]
+            read_pair(s.q[r, 0], s.queries[run * R + r, column])
+            read_pair(s.k[r, 0], s.keys[run * R + r, column])
             for i in tuple(range(2)):
-                s.q[r, i] = T.cast(s.pair[i], f32) * scale
-            for i in T.vectorized(2):
-                s.pair[i] = s.keys[run * R + r, column + i]
-            for i in tuple(range(2)):
-                s.k[r, i] = T.cast(s.pair[i], f32)
+                s.q[r, i] *= scale
                 s.t[r, i] = s.gates[u, r, i]
             s.own[r] = s.q[r, 0] * s.k[r, 0] + s.q[r, 1] * s.k[r, 1]
             for i in tuple(range(2)):
@@ -252,9 +238,9 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
         """Write a halving within runs, then let each half reach over its neighbour."""
         for r in tuple(range(R)):
             if (r >> level) & 1:
-                put(s, s.level[level], run * R + r, column, s.q[r, 0], s.q[r, 1])
+                put(s, s.level, level * C + run * R + r, column, s.q[r, 0], s.q[r, 1])
             else:
-                put(s, s.level[level], run * R + r, column, s.k[r, 0], s.k[r, 1])
+                put(s, s.level, level * C + run * R + r, column, s.k[r, 0], s.k[r, 1])
         for r in tuple(range(R)):
             for i in tuple(range(2)):
                 if (r >> level) & 1:
@@ -278,35 +264,32 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
         # A warp has one run where keys are wide, and takes one way.
         if (run >> m) & 1 == 1:
             for r in tuple(range(R)):
-                put(s, s.level[level], run * R + r, column, s.q[r, 0], s.q[r, 1])
+                put(s, s.level, level * C + run * R + r, column, s.q[r, 0], s.q[r, 1])
                 for i in tuple(range(2)):
                     s.q[r, i] *= s.far[i]
         else:
             for r in tuple(range(R)):
-                put(s, s.level[level], run * R + r, column, s.k[r, 0], s.k[r, 1])
+                put(s, s.level, level * C + run * R + r, column, s.k[r, 0], s.k[r, 1])
                 for i in tuple(range(2)):
                     s.k[r, i] *= s.far[i]
 
-    @T.macro
     def put_writing(s, row, column, r):
         """Write the keys as they reach the end of the chunk."""
-        put(s, s.writing[0], row, column, s.k[r, 0], s.k[r, 1])
-        if exact:
-            for i in tuple(range(2)):
-                s.k[r, i] -= T.cast(s.pair[i], f32)
-            put(s, s.writing[1], row, column, s.k[r, 0], s.k[r, 1])
+        if not exact:
+            return put(s, s.writing[0], row, column, s.k[r, 0], s.k[r, 1])
+        near, rest = (T.address_of(tile[row, column]) for tile in s.writing)
+        return T.call_extern("handle", "tileops::put_exactly", near, rest, s.k[r, 0], s.k[r, 1])
 
     @T.macro
-    def put_faded(s, run, column):
-        """Write what the chunk leaves of the state."""
-        if run == 0:
-            for i in tuple(range(2)):
-                s.far[i] = s.totals[0, column + i]
-            for n in tuple(range(1, runs)):
-                for i in tuple(range(2)):
-                    s.far[i] *= s.totals[n, column + i]
-            for i in T.vectorized(2):
-                s.faded[column + i] = s.far[i]
+    def fade(s):
+        """Turn the gates of the first run into what the chunk leaves of the state."""
+        for u in T.unroll(-(-dim_k // threads)):
+            column = T.get_thread_binding() + u * threads
+            if column < dim_k:
+                s.far[0] = s.totals[0, column]
+                for n in tuple(range(1, runs)):
+                    s.far[0] *= s.totals[n, column]
+                s.totals[0, column] = s.far[0]
 
     @T.macro
     def spread(s):
@@ -325,8 +308,8 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
             for r in tuple(range(R)):
                 put(s, s.reading, run * R + r, column, s.q[r, 0], s.q[r, 1])
                 put_writing(s, run * R + r, column, r)
-            put_faded(s, run, column)
         publish()
+        fade(s)
 
     @T.macro
     def gather(s):
@@ -341,21 +324,13 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
                 for i in tuple(range(2)):
                     s.far[i] *= T.if_then_else(run < n, s.totals[n, column + i], 1.0)
             for r in tuple(reversed(range(R))):
-                for i in T.vectorized(2):
-                    s.pair[i] = s.keys[run * R + r, column + i]
+                read_pair(s.k[r, 0], s.keys[run * R + r, column])
                 for i in tuple(range(2)):
-                    s.k[r, i] = T.cast(s.pair[i], f32) * s.far[i]
+                    s.k[r, i] *= s.far[i]
                     s.far[i] *= s.gates[u, r, i]
                 put_writing(s, run * R + r, column, r)
-            put_faded(s, run, column)
         publish()
-
-    def parted(s, group, i, j, found):
-        """The score of step i with step j where one of a group of halvings parts them."""
-        for level, product in zip(group, s.product, strict=False):
-            here = T.And((i >> level) == (j >> level) + 1, (i >> level) % 2 == 1)
-            found = T.if_then_else(here, product[i, j], found)
-        return found
+        fade(s)
 
     def own(s, i):
         """The score of step i with itself."""
@@ -365,25 +340,68 @@ def gate_levels(T, dim_k, dtype, scale, tiles, hopper):
         return score
 
     @T.macro
-    def score(s):
-        """Multiply every halving's queries and keys, and keep of each product what it parts."""
-        for group in tuple(batches):
-            for level, product in tuple(zip(group, s.product, strict=False)):
-                multiply(
-                    s.level[level], s.level[level], product, transpose_B=True, clear_accum=True
-                )
-            settle(tuple(s.product[: len(group)]))
-            for i, j in T.Parallel(C, C):
-                before = 0.0 if group[0] == 0 else s.found[i, j]
-                s.found[i, j] = parted(s, group, i, j, before)
+    def clear_scores(s):
+        """No step has a score with a later one, and no other is left out by `score`."""
         for i, j in T.Parallel(C, C):
-            s.scores[i, j] = T.cast(T.if_then_else(i == j, own(s, i), s.found[i, j]), dtype)
+            s.scores[i, j] = T.cast(0.0, dtype)
+
+    def rows_of(s, row):
+        """Where the calling lane begins to read sixteen rows of halvings."""
+        lane = T.get_thread_binding() % 32
+        return T.address_of(s.level[row + lane % 16, lane // 16 * 8])
+
+    def place_in_block(n):
+        """Which step with which step is the lane's n-th score of a block."""
+        lane = T.get_thread_binding() % 32
+        return lane // 4 + n // 2 % 2 * 8, lane % 4 * 2 + n % 2 + n // 4 * 8
+
+    @T.macro
+    def score_within(s, block, level):
+        """Score the steps of a block that a halving parts."""
+        T.call_extern(
+            "handle",
+            f"tileops::multiply_rows<{dim_k // 16}>",
+            T.address_of(s.found[0]),
+            rows_of(s, level * C + block * 16),
+        )
+        for n in tuple(range(8)):
+            i, j = place_in_block(n)
+            if T.And((i >> level) == (j >> level) + 1, (i >> level) % 2 == 1):
+                s.scores[block * 16 + i, block * 16 + j] = T.cast(s.found[n], dtype)
+
+    @T.macro
+    def score_between(s, later, earlier, level):
+        """Score the steps of a block with those of an earlier one; one halving parts them all."""
+        T.call_extern(
+            "handle",
+            f"tileops::multiply_rows<{dim_k // 16}>",
+            T.address_of(s.found[0]),
+            rows_of(s, level * C + later * 16),
+            rows_of(s, level * C + earlier * 16),
+        )
+        for n in tuple(range(8)):
+            i, j = place_in_block(n)
+            s.scores[later * 16 + i, earlier * 16 + j] = T.cast(s.found[n], dtype)
+
+    @T.macro
+    def score(s):
+        """Multiply the queries and keys that each halving parts; a warp has a block at a time."""
+        thread = T.get_thread_binding()
+        warp = thread // 32
+        for n in T.unroll(4 * blocks // warps):
+            score_within(s, (warp + n * warps) // 4, (warp + n * warps) % 4)
+        for n in tuple(range(len(pairs_of_blocks))):
+            i, j = pairs_of_blocks[n]
+            if warp == n % warps:
+                score_between(s, i, j, 3 + (i ^ j).bit_length())
+        if thread < C:
+            s.scores[thread, thread] = T.cast(own(s, thread), dtype)
 
     @T.macro
     def absorb(s, state):
         """Let the state, which stands on its side, fade, and add the chunk's keys and values."""
         for i, j in T.Parallel(s.values.shape[1], dim_k):
-            state[i, j] = state[i, j] * s.faded[j]
+            state[i, j] = state[i, j] * s.totals[0, j]
         for one in tuple(s.writing):
             multiply(s.values, one, state, transpose_A=True, policy=T.GemmWarpPolicy.FullRow)
 

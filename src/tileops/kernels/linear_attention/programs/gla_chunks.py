@@ -26,10 +26,10 @@ def build(
     """Compile for the widths of keys and values on a device of these facts.
 
     Returns:
-        ``launch(q, k, v, g, initial, o, final, seq_len, parts, span)``. All but *final* are
-        addresses, multiples of 16. *initial* holds a state for every part, one after the other;
-        without an initial state it is not read. Each part walks *span* chunks, the last one
-        what is left of them, and writes *final*.
+        ``launch(q, k, v, g, initial, o, final, seq_len, parts, span, pieces)``. All but *final*
+        are addresses, multiples of 16. *initial* holds states one after the other, every
+        *pieces*-th of which a part begins with; without an initial state it is not read. Each
+        part walks *span* chunks, the last one what is left of them, and writes *final*.
     """
     tiles = chunk_tiles(dim_k, dim_v, facts.arch)
     name = str(dtype).removeprefix("torch.")
@@ -71,24 +71,27 @@ def program(dim_k, dim_v, dtype, scale, has_initial_state, tiles, arch):
         seq_len: T.int32,
         parts: T.int32,
         span: T.int32,
+        pieces: T.int32,
     ):
         with T.Kernel(batch * heads, cuts, parts, threads=threads) as (sequence, cut, part):
+            if tiles.resident > 1:
+                T.annotate_min_blocks_per_sm(tiles.resident)
             steps = T.cast(batch, "int64") * seq_len * heads
             q = T.make_tensor_from_addr(q_at, (steps, dim_k), dtype)
             k = T.make_tensor_from_addr(k_at, (steps, dim_k), dtype)
             v = T.make_tensor_from_addr(v_at, (steps, dim_v), dtype)
             g = T.make_tensor_from_addr(g_at, (steps, dim_k), dtype)
             o = T.make_tensor_from_addr(o_at, (steps, dim_v), dtype)
-            states = T.cast(parts, "int64") * batch * heads
+            states = T.cast((parts - 1) * pieces + 1, "int64") * batch * heads
             initial = T.make_tensor_from_addr(initial_at, (states, dim_k, dim_v), f32)
-            mine = T.cast(part, "int64") * (batch * heads) + sequence
+            mine = T.cast(part * pieces, "int64") * (batch * heads) + sequence
             at = L.place(sequence, heads, seq_len)
             L.begin(at, (part + 1) * span * C)
             s = L.tiles(W)
             L.score_tiles(s)
-            # A halving's tile is done with when the outputs are, and its rows are swizzled: a warp
+            # The halvings are done with when the outputs are, and their rows are set off: a warp
             # writes eight outputs of four steps each without a conflict.
-            staged = s.level[0] if dim_k >= W else T.alloc_shared((C, W + 8), dtype)
+            staged = s.level if dim_k >= W else T.alloc_shared((C, W + 8), dtype)
             # The state stands on its side: as the operand of the next product it is where it was
             # accumulated, in the registers of the thread.
             state = T.alloc_fragment((W, dim_k), f32)
@@ -102,16 +105,20 @@ def program(dim_k, dim_v, dtype, scale, has_initial_state, tiles, arch):
                 for i, j in T.Parallel(W, dim_k):
                     if value + i < dim_v:
                         state[i, j] = initial[mine, j, value + i]
+            L.clear_scores(s)
             L.fetch(s.queries, q, at, start)
             L.fetch(s.keys, k, at, start)
             L.fetch(s.logs, g, at, start)
             L.commit()
             for c in T.serial(T.max(T.min(span, T.ceildiv(seq_len, C) - part * span), 0)):
                 first = start + c * C
+                L.arrive_all()
+                L.decay(s)
+                # Until here the chunk before was still being added to the state.
+                L.settle((state, packed))
+                T.sync_threads()
                 L.fetch_values(s, v, at, first, value, dim_v)
                 L.commit()
-                L.arrive()
-                L.decay(s)
                 L.spread(s)
                 L.fetch(s.queries, q, at, first + C)
                 L.fetch(s.keys, k, at, first + C)
@@ -130,10 +137,10 @@ def program(dim_k, dim_v, dtype, scale, has_initial_state, tiles, arch):
                 L.settle((output,), len(s.writing))
                 for i, j in T.Parallel(W, C):
                     staged[j, i] = T.cast(output[i, j], dtype)
-                L.settle((state, packed))
                 T.sync_threads()
                 write_outputs(o, staged, at, first, value)
             L.finish()
+            L.settle((state, packed))
             if part == parts - 1:
                 for i, j in T.Parallel(W, dim_k):
                     if value + i < dim_v:

@@ -55,6 +55,8 @@ def program(dim_k, dim_v, dtype, tiles, arch):
             cut,
             part,
         ):
+            if tiles.summing > 1:
+                T.annotate_min_blocks_per_sm(tiles.summing)
             steps = T.cast(batch, "int64") * seq_len * heads
             k = T.make_tensor_from_addr(k_at, (steps, dim_k), dtype)
             v = T.make_tensor_from_addr(v_at, (steps, dim_v), dtype)
@@ -77,12 +79,13 @@ def program(dim_k, dim_v, dtype, tiles, arch):
             L.fetch(s.keys, k, at, start)
             L.fetch(s.logs, g, at, start)
             L.commit()
+            L.arrive_all()
+            L.decay(s)
+            T.sync_threads()
             for c in T.serial(span):
                 first = start + c * C
                 L.fetch_values(s, v, at, first, value, dim_v)
                 L.commit()
-                L.arrive()
-                L.decay(s)
                 L.gather(s)
                 L.fetch(s.keys, k, at, first + C)
                 L.fetch(s.logs, g, at, first + C)
@@ -90,11 +93,13 @@ def program(dim_k, dim_v, dtype, tiles, arch):
                 L.arrive()
                 for n in T.unroll(columns):
                     if thread + n * threads < dim_k:
-                        left[n] *= s.faded[thread + n * threads]
+                        left[n] *= s.totals[0, thread + n * threads]
                 L.absorb(s, state)
+                # The next chunk's gates are multiplied while this one is added to the state.
+                L.arrive_all()
+                L.decay(s)
                 L.settle((state,))
                 T.sync_threads()
-            L.finish()
             for i, j in T.Parallel(W, dim_k):
                 if value + i < dim_v:
                     states[part + 1, sequence // heads, sequence % heads, j, value + i] = state[

@@ -1,12 +1,16 @@
 """How the programs of gated linear attention are cut: values picked from facts, without TileLang.
 
-Nothing here changes a result. The sizes were chosen so that no register spills and a block's
-shared memory fits; on a board they are settled by measurement.
+Nothing here changes a result. No register spills, and a block's shared memory fits. Decoding,
+and chunks of keys and values of 64, 128 and 256 on Hopper, are cut as an H200 was fastest.
 """
 
 from dataclasses import dataclass
 
 __all__ = ["ChunkTiles", "DecodeTiles", "Partitions", "chunk_tiles", "decode_tiles", "partitions"]
+
+
+WORTH_PIECES = 8
+"""Chunks of a part from which a second piece saves more than its state's way through memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,16 @@ class ChunkTiles:
         run: Steps of a chunk that one thread walks, a power of two.
         width: Values that a block owns.
         threads: Threads of a block.
+        resident: Blocks that walk chunks and share a multiprocessor.
+        summing: Blocks that sum up chunks and share a multiprocessor; *resident* or twice that.
     """
 
     chunk: int
     run: int
     width: int
     threads: int
+    resident: int = 1
+    summing: int = 1
 
     @property
     def levels(self) -> int:
@@ -58,10 +66,17 @@ class Partitions:
     Attributes:
         count: Parts, each but the last of *span* chunks; at least one.
         span: Chunks of a part.
+        pieces: Equal pieces of a part that are summed up side by side.
     """
 
     count: int
     span: int
+    pieces: int = 1
+
+    @property
+    def states(self) -> int:
+        """Pieces up to the last part's first, each of which begins with a state."""
+        return (self.count - 1) * self.pieces + 1
 
 
 def decode_tiles(dim_k: int, dim_v: int, sequences: int, sm_count: int) -> DecodeTiles:
@@ -85,22 +100,30 @@ def chunk_tiles(dim_k: int, dim_v: int, arch: int) -> ChunkTiles:
 
     A warp owns sixteen values of the state. The shared memory of a chunk grows with its steps,
     the width of a key and the number of halvings: 64 steps of 128-wide keys fit Hopper alone.
+    Where keys and values are 64 wide, four blocks of short chunks share a multiprocessor of it.
     """
+    if arch >= 90 and dim_k == 64 and dim_v <= 64:
+        return ChunkTiles(chunk=32, run=8, width=64, threads=128, resident=4, summing=8)
     # A chunk of 32-wide keys has a run of two columns for each of 128 threads, not of 256.
     width = 128 if arch >= 90 and dim_v > 64 and dim_k > 32 else 64
     threads = 2 * width
     chunk = 64 if dim_k <= (128 if arch >= 90 else 32) else 32
-    # Longer runs are halved within a thread, as long as every thread has one. Where a chunk is
-    # short its keys are wide, and registers are short too.
-    run = 16 if chunk == 64 and dim_k * 2 >= threads else 8
-    return ChunkTiles(chunk, run, width, threads)
+    # Longer runs are halved within a thread, as long as every thread has one. Where 128 threads
+    # hold a short chunk of wide keys, registers are short too.
+    long = dim_k * (chunk // 16) // 2 >= threads and (chunk == 64 or threads == 256)
+    # Two blocks that sum up fit the registers of one that walks, but not where keys are wider.
+    summing = 2 if arch >= 90 and dim_k == 128 else 1
+    return ChunkTiles(chunk, 16 if long else 8, width, threads, summing=summing)
 
 
-def partitions(chunks: int, blocks: int, sm_count: int) -> Partitions:
+def partitions(chunks: int, blocks: int, sm_count: int, tiles: ChunkTiles) -> Partitions:
     """Cut a sequence of *chunks* chunks, of which *blocks* blocks walk one part each.
 
-    As many parts as keep every multiprocessor busy once.
+    As many parts as keep every multiprocessor busy once. Where parts are long and twice as many
+    blocks can sum up as walk, each is summed up in two pieces.
     """
-    wanted = max(1, min(chunks, sm_count // max(blocks, 1)))
+    wanted = max(1, min(chunks, sm_count * tiles.resident // max(blocks, 1)))
     span = -(-chunks // wanted) if chunks else 0
-    return Partitions(max(1, -(-chunks // span)) if span else 1, span)
+    pieces = tiles.summing // tiles.resident if wanted > 1 and span >= WORTH_PIECES else 1
+    span = -(-span // pieces) * pieces
+    return Partitions(max(1, -(-chunks // span)) if span else 1, span, pieces)

@@ -39,7 +39,7 @@ def program(spatial, eps, dtype, layout, has_weight, has_bias):
     import tilelang.language as T
 
     f32 = "float32"
-    V, threads, depth = layout.vector, layout.threads, layout.depth
+    V, threads, depth, beside = layout.vector, layout.threads, layout.depth, layout.beside
     # An access that may straddle channels has coefficients of its own for every element.
     A = V if spatial % V else 1
     plane = spatial // V
@@ -61,7 +61,7 @@ def program(spatial, eps, dtype, layout, has_weight, has_bias):
         blocks = (
             T.cast(samples, "int64") * channels * tiles
             if layout.by_planes
-            else T.ceildiv(pitch, threads) * T.ceildiv(samples, depth)
+            else T.ceildiv(pitch, threads) * T.ceildiv(samples, depth * beside)
         )
         with T.Kernel(T.cast(blocks, "int32"), threads=threads) as block:
             if layout.overlap:
@@ -89,15 +89,24 @@ def program(spatial, eps, dtype, layout, has_weight, has_bias):
                 place[1] = threads
                 number[2] = T.ceildiv(plane - number[1], threads)
             else:
-                number[1] = block // T.cast(T.ceildiv(pitch, threads), "int32") * depth
-                place[2] = (
-                    T.cast(block % T.cast(T.ceildiv(pitch, threads), "int32"), "int64") * threads
-                    + thread
-                )
+                if beside > 1:
+                    number[0] = T.truncdiv(thread, T.cast(pitch, "int32"))
+                    number[1] = block * (depth * beside) + number[0]
+                    place[2] = thread - number[0] * pitch
+                    number[2] = T.if_then_else(
+                        number[0] < beside, T.ceildiv(samples - number[1], beside), 0
+                    )
+                else:
+                    number[1] = block // T.cast(T.ceildiv(pitch, threads), "int32") * depth
+                    place[2] = (
+                        T.cast(block % T.cast(T.ceildiv(pitch, threads), "int32"), "int64")
+                        * threads
+                        + thread
+                    )
+                    number[2] = T.if_then_else(place[2] < pitch, samples - number[1], 0)
                 number[0] = T.cast(place[2] * V // spatial, "int32")
-                number[2] = T.if_then_else(place[2] < pitch, samples - number[1], 0)
                 place[0] = place[2] + number[1] * pitch
-                place[1] = pitch
+                place[1] = pitch * beside
             for d in T.unroll(depth):
                 if d < number[2]:
                     for i in T.vectorized(V):

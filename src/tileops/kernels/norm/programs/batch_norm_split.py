@@ -111,7 +111,7 @@ def merging(spatial, eps, momentum, dtype, layout, factors):
             s = B.place(where[0], samples, channels, (x,), (y,), (where[1], parts))
             B.settle_place(s)
             S.place(s)
-            N.place(s, weight, bias, running_mean, running_var, mean, rstd, channels)
+            N.place(s, weight, bias, running_mean, running_var, mean, rstd)
             partials = T.make_tensor_from_addr(workspace, (channels, parts, 3), "float32")
             for turn in T.serial(S.turns):
                 channel = turn * B.warps + s.warp

@@ -28,10 +28,9 @@ def build(
 
     Returns:
         ``launch(anchor, x, weight, bias, running_mean, running_var, y, mean, rstd, samples,
-        channels, period)``. All but *anchor* and the last three are addresses, 0 where *factors*
+        channels)``. All but *anchor* and the last two are addresses, 0 where *factors*
         say that there is none; *x* and *y* are multiples of 16. *anchor* is a float32 tensor of
-        one element, which says on which device and stream to launch. Channel k takes element
-        ``k % period`` of weight and bias.
+        one element, which says on which device and stream to launch.
     """
     name = str(dtype).removeprefix("torch.")
     whole = program(spatial, eps, momentum, name, layout, factors)
@@ -59,37 +58,43 @@ def program(spatial, eps, momentum, dtype, layout, factors):
         rstd: T.int64,
         samples: T.int32,
         channels: T.int32,
-        period: T.int32,
     ):
         with T.Kernel(B.grid(channels), threads=layout.threads, **B.cluster) as block:
             B.begin()
             s = B.place(block, samples, channels, (x,), (y,))
             B.settle_place(s)
             S.place(s)
-            N.place(s, weight, bias, running_mean, running_var, mean, rstd, period)
+            N.place(s, weight, bias, running_mean, running_var, mean, rstd)
             B.fetch(s)
             B.meet()
-            S.moments(s)
-            S.publish_moments(s)
-            for turn in T.serial(S.turns):
-                channel = turn * B.warps + s.warp
-                if channel < B.group:
-                    N.ask(s, channel)
-                    S.merge(s, S.entries, S.published(s, channel))
-                    if B.blocks > 1:
-                        S.exchange(s, channel)
-                    else:
-                        N.finish(s, channel)
-            if B.blocks > 1:
-                T.cluster_sync()
+            for number in T.serial(B.stops(s)):
+                B.turn_to(s, number)
+                # Asked of memory now, it is there when the statistics are.
+                if S.turns == 1 and s.warp < B.group:
+                    N.ask(s, s.warp)
+                S.moments(s)
+                S.publish_moments(s)
                 for turn in T.serial(S.turns):
-                    other = turn * B.warps + s.warp
-                    if other < B.group:
-                        N.ask(s, other)
-                        S.merge(s, (1, B.blocks), S.gathered(s, other))
-                        N.finish(s, other)
-            B.release()
-            N.settle(s)
-            N.normalize(s)
+                    channel = turn * B.warps + s.warp
+                    if channel < B.group:
+                        if S.turns > 1:
+                            N.ask(s, channel)
+                        S.merge(s, S.entries, S.published(s, channel))
+                        if B.blocks > 1:
+                            S.exchange(s, channel)
+                        else:
+                            N.finish(s, channel)
+                if B.blocks > 1:
+                    T.cluster_sync()
+                    for turn in T.serial(S.turns):
+                        other = turn * B.warps + s.warp
+                        if other < B.group:
+                            if S.turns > 1:
+                                N.ask(s, other)
+                            S.merge(s, (1, B.blocks), S.gathered(s, other))
+                            N.finish(s, other)
+                B.release()
+                N.settle(s)
+                N.normalize(s)
 
     return main

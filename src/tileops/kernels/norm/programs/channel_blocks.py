@@ -14,8 +14,8 @@ from tileops.kernels.norm.programs.copies import COPIES
 
 __all__ = ["channel_blocks"]
 
-# Items of a thread whose copies are awaited one by one: `await_copies` counts to eight.
-_AWAITED_SINGLY = 8
+# Batches in which a thread awaits its copies: `await_copies` counts to eight.
+_BATCHES = 8
 
 # Items of a thread up to which code for each is worth its size.
 _UNROLLED = 8
@@ -38,7 +38,9 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     warps = threads // 32
     staged = per > 0
     copies = staged and access >= 4  # cp.async moves 4, 8 or 16 bytes.
-    singly = copies and per <= _AWAITED_SINGLY
+    # Items whose copies are awaited together, so that the first are used while others arrive.
+    batch = -(-per // _BATCHES)
+    batches = -(-per // batch) if staged else 0
     flight = layout.in_flight
     # An access that may straddle channels has one of its own for every element.
     apart = lanes > 0 and spatial % V > 0
@@ -49,8 +51,13 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     idle = lanes > 0 and rows * lanes < threads
     cluster = {"cluster_dims": blocks} if blocks > 1 else {}
 
+    standing = layout.standing
+
     def grid(channels, parts=1):
-        return T.cast(T.ceildiv(channels, group) * (blocks * parts), "int32")
+        groups = T.ceildiv(channels, group)
+        if standing:
+            groups = T.min(groups, standing)
+        return T.cast(groups * (blocks * parts), "int32")
 
     @T.macro
     def deal(where, block, parts):
@@ -62,6 +69,10 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         """Walk the thread's staged items; ask `holds` of each."""
         return T.unroll(per) if per <= _UNROLLED else T.unroll(per, unroll_factor=4)
 
+    def each_of_batch():
+        """Walk what is awaited together; past the thread's last item `holds` says no."""
+        return T.unroll(batch, unroll_factor=min(batch, 2))
+
     def place(turn, samples, channels, inputs, outputs, part=None):
         """Find the thread's channels and items, and set its variables up.
 
@@ -72,20 +83,20 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         s = SimpleNamespace(samples=samples, channels=channels)
         s.thread = T.get_thread_binding()
         s.warp = s.thread // 32
-        s.turn, s.part, shares = turn, 0, 1
+        s.turn, s.part, shares = turn, 0, None
         if part is not None:
             s.part, shares = part
         elif blocks > 1:
             s.turn, s.part, shares = turn // blocks, T.block_rank_in_cluster(), blocks
+        s.earliest = s.turn
+        s.where = T.alloc_local((3,), "int32")
+        if standing:
+            # The group at hand, the next one, and where blocks hand over what belongs to it.
+            s.turn = s.where[0]
         s.pitch = T.cast(channels, "int64") * spatial // V
         s.first_channel = s.turn * group
         s.items = samples if lanes else samples * plane
-        s.chunk = s.items
-        if part is not None or blocks > 1:
-            share = T.truncdiv(s.items + shares - 1, shares)
-            s.chunk = share if lanes else T.ceildiv(share, 8) * 8
-        s.first = s.part * s.chunk
-        s.limit = T.min(s.chunk, s.items - s.first)
+        s.shares = shares
         s.own = s.thread // lanes if lanes else s.thread
         s.column = s.thread % lanes if lanes else 0
         total = T.cast(samples, "int64") * s.pitch
@@ -94,8 +105,10 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         slots = per * (rows * lanes if lanes else threads) if staged else 1
         s.stage = T.alloc_shared((streams, slots, V), dtype)
         s.packed = T.alloc_local((streams, 1 if staged else flight, V), dtype)
-        s.item = T.alloc_local((3,), "int32")
+        s.item = T.alloc_local((4,), "int32")
         s.sample_pitch = T.alloc_local((1,), "int32")
+        s.span = T.alloc_local((3,), "int32")
+        s.first, s.limit, s.trips = s.span[0], s.span[1], s.span[2]
         s.access = T.alloc_local((1,), "int64")
         s.result = T.alloc_local((V,), dtype)
         s.x = T.alloc_local((V,), f32)
@@ -117,26 +130,37 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         if layout.overlap:
             T.pdl_trigger()
 
-    def there(s):
+    def stops(s):
+        """How many groups the block serves, one after the other."""
+        if not standing:
+            return 1
+        return T.ceildiv(T.ceildiv(s.channels, group) - s.earliest, standing)
+
+    @T.macro
+    def turn_to(s, number):
+        """Go on to a block's group of this number."""
+        if standing:
+            s.where[0] = s.earliest + number * standing
+            s.where[1] = s.where[0] + standing
+            s.where[2] = number % 2 * (blocks * group * 4)
+
+    def there(s, ahead=False):
         """Whether the thread has columns at all: some threads do not, nor does a last group."""
-        inside = T.cast(s.turn, "int64") * width + s.column < s.pitch
+        turn = s.where[1] if ahead else s.turn
+        inside = T.cast(turn, "int64") * width + s.column < s.pitch
         if not lanes:
             return True
         return T.And(s.own < rows, inside) if idle else inside
 
-    def holds(s, k):
+    def holds(s, k, ahead=False):
         """Whether the thread's item *k* exists."""
         mine = k * step + s.own < s.limit
-        return T.And(mine, there(s)) if lanes else mine
+        return T.And(mine, there(s, ahead)) if lanes else mine
 
     def count(s):
         """How many items the thread has."""
         some = T.max(0, T.ceildiv(s.limit - s.own, step))
         return T.if_then_else(there(s), some, 0) if lanes else some
-
-    def trips(s):
-        """How often every thread of the block reads a flight of items, where nothing is staged."""
-        return T.max(s.limit, 0) // (step * flight)
 
     def sample(s, number):
         """The first access of a sample."""
@@ -147,22 +171,37 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
 
     @T.macro
     def settle_place(s):
-        """Keep in variables what every item's place follows from."""
+        """Keep in variables what every item's place follows from.
+
+        As expressions they would be simplified anew wherever they stand, which takes TileLang most
+        of the time that it compiles for.
+        """
         s.sample_pitch[0] = T.cast(s.pitch, "int32")
+        s.where[0] = s.earliest
+        s.span[0] = 0
+        s.span[1] = s.items
+        if s.shares is not None:
+            s.span[1] = T.truncdiv(s.items + s.shares - 1, s.shares)
+            if not lanes:
+                s.span[1] = (s.span[1] + 7) // 8 * 8
+            s.span[0] = s.part * s.span[1]
+            s.span[1] = T.min(s.span[1], s.items - s.span[0])
+        # How often every thread of the block reads a flight of items, where nothing is staged.
+        s.span[2] = T.max(s.span[1], 0) // (step * flight)
 
     @T.macro
-    def locate(s, k):
-        """Find the access that is the thread's item *k*."""
+    def locate(s, k, ahead=False):
+        """Find the access that is the thread's item *k*, of the next group where *ahead*."""
         # Kept in variables of 32 bits: as parts of the index the divisions would be of 64.
         s.item[0] = s.first + k * step + s.own
         if lanes:
             s.access[0] = sample(s, s.item[0])
-            s.access[0] += T.cast(s.turn, "int64") * width + s.column
+            s.access[0] += T.cast(s.where[1] if ahead else s.turn, "int64") * width + s.column
         else:
             s.item[1] = T.truncdiv(s.item[0], plane)
             s.item[2] = s.item[0] - s.item[1] * plane
             s.access[0] = sample(s, s.item[1]) + s.item[2]
-            s.access[0] += T.cast(s.first_channel, "int64") * plane
+            s.access[0] += T.cast(s.where[1] if ahead else s.turn, "int64") * (group * plane)
 
     def slot(s, k):
         """Where the block stages the thread's item *k*."""
@@ -191,15 +230,22 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     def fetch(s):
         """Start every read of what is staged, item by item."""
         if staged:
-            for k in each():
-                if holds(s, k):
-                    locate(s, k)
-                    for stream in tuple(range(streams)):
-                        bring(s, stream, k)
-                if singly:
+            for some in T.unroll(batches):
+                for one in each_of_batch():
+                    if holds(s, some * batch + one):
+                        locate(s, some * batch + one)
+                        for stream in tuple(range(streams)):
+                            bring(s, stream, some * batch + one)
+                if copies:
                     T.call_extern("handle", "tileops::commit_copies")
-            if copies and not singly:
-                T.call_extern("handle", "tileops::commit_copies")
+
+    @T.macro
+    def refill(s, k):
+        """Start to read item *k* of the next group, in the place of the one that was written."""
+        if holds(s, k, True):
+            locate(s, k, True)
+            for stream in tuple(range(streams)):
+                bring(s, stream, k)
 
     @T.macro
     def arrive(pending):
@@ -224,33 +270,59 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
             into[i] = T.cast(s.packed[stream, u, i], f32)
 
     @T.macro
+    def sweep_trips(s, visit, first):
+        if there(s):
+            for trip in T.serial(s.trips):
+                s.item[3] = (trip if first else s.trips - 1 - trip) * flight
+                for u in tuple(range(flight)):
+                    look(s, s.item[3] + u, u)
+                for u in tuple(range(flight)):
+                    visit(s, s.item[3] + u, u)
+
+    @T.macro
+    def sweep_rest(s, visit):
+        for u in tuple(range(flight)):
+            if holds(s, s.trips * flight + u):
+                look(s, s.trips * flight + u, u)
+        for u in tuple(range(flight)):
+            if holds(s, s.trips * flight + u):
+                visit(s, s.trips * flight + u, u)
+
+    @T.macro
     def sweep(s, visit, first):
         """Call ``visit(s, k, u)`` for every item; where *first*, the data may be on its way.
 
-        *u* is a number that says where `look` has put the item, and 0 for the first of all.
+        *u* is a number that says where `look` has put the item, and 0 for the first of all. What
+        is read again is read backwards: the cache holds the end.
         """
-        if staged:
-            if first and not singly:
-                arrive(0)
+        if staged and first:
+            for some in T.unroll(batches):
+                arrive(batches - 1 - some)
+                for one in each_of_batch():
+                    if holds(s, some * batch + one):
+                        look(s, some * batch + one, 0)
+                        visit(s, some * batch + one, 0)
+        elif standing:
+            for some in T.unroll(batches):
+                for one in each_of_batch():
+                    if holds(s, some * batch + one):
+                        look(s, some * batch + one, 0)
+                        visit(s, some * batch + one, 0)
+                    if s.where[1] * group < s.channels:
+                        refill(s, some * batch + one)
+                if copies:
+                    T.call_extern("handle", "tileops::commit_copies")
+        elif staged:
             for k in each():
-                if first and singly:
-                    arrive(per - 1 - k)
                 if holds(s, k):
                     look(s, k, 0)
                     visit(s, k, 0)
+        elif first:
+            sweep_trips(s, visit, first)
+            sweep_rest(s, visit)
         else:
-            if there(s):
-                for trip in T.serial(trips(s)):
-                    for u in tuple(range(flight)):
-                        look(s, trip * flight + u, u)
-                    for u in tuple(range(flight)):
-                        visit(s, trip * flight + u, u)
-            for u in tuple(range(flight)):
-                if holds(s, trips(s) * flight + u):
-                    look(s, trips(s) * flight + u, u)
-            for u in tuple(range(flight)):
-                if holds(s, trips(s) * flight + u):
-                    visit(s, trips(s) * flight + u, u)
+            sweep_rest(s, visit)
+            sweep_trips(s, visit, first)
 
     @T.macro
     def write(s, result, k, value):

@@ -12,7 +12,8 @@ worth tuning stands here.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from tileops.device import DeviceFacts
 
@@ -24,6 +25,7 @@ __all__ = [
     "LONGEST_COLUMN",
     "MOST_SPLIT_CHANNELS",
     "PARTS",
+    "SHORTEST_ACCESS",
     "SHORTEST_PLANE",
     "SHORT_SLICE",
     "SLICE",
@@ -34,6 +36,7 @@ __all__ = [
     "on_chip",
     "parts",
     "passing",
+    "read_again",
     "side_by_side",
 ]
 
@@ -45,6 +48,10 @@ LONGEST_COLUMN = 320
 
 ACCESS = 16
 """Bytes of the widest access."""
+
+# Planes of 14 x 14 16-bit elements took 0.95 of the time by themselves, and 0.87 backward.
+SHORTEST_ACCESS = 8
+"""Bytes of the shortest access that serves a plane by itself better than it serves several."""
 
 BESIDE = 24 << 10
 """Bytes of a block's shared memory that statistics and the last turn take beside the data."""
@@ -69,21 +76,33 @@ MOST_SPLIT_CHANNELS = 512
 PARTS = 128
 """Parts of a channel at most: what the lanes of a warp merge in four turns."""
 
-# What they take where planes are walked: a triple for every warp and every block of a cluster.
-_PLANE_BESIDE = 4 << 10
+# Threads of a block that walk planes, also by sevens as the planes of most networks divide, and
+# the accesses that each of them has at least.
+_PLANE_THREADS, _LEAST_EACH = (512, 448, 256, 224, 128), 4
 
-# Threads of a block by the accesses it stages, as for row norms.
-_FEW, _SEVERAL = 700, 1100
+# Bytes of data that blocks of a multiprocessor keep on the chip: more threads a block shorten its
+# turns, until too few blocks are left for one to load while another writes.
+_ENOUGH = 160 << 10
 
 # Threads that walk columns side by side: each keeps the statistics of up to eight channels.
 _COLUMN_THREADS = 256
+_LONE_COLUMN_THREADS = 416
 
-# Threads of a multiprocessor whose registers hold a program without spilling: 64 registers each;
-# 80, and 128 of two streams, where a thread keeps the statistics of every element of an access.
-_RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = 1024, {1: 768, 2: 512}
+# Threads of a multiprocessor whose registers hold a program of one and of two streams without
+# spilling: 48 and 64 registers each; 64 where nothing is staged; 80 and 128 where a thread keeps
+# the statistics of every element of an access.
+_RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = {1: 1280, 2: 1024}, {1: 768, 2: 512}
+_RESIDENT_PASSING = 1024
+
+# Turns of the device's blocks from which on they stay for further groups; 0 for never.
+_STANDING = 0
 
 # Staged bytes of a block up to which the next kernel may start before this one ends.
 _STAGED_EARLY = 48 << 10
+
+# Blocks that share a channel that is read twice: the more, the fewer channels at a time does the
+# cache have to hold.
+_AGAIN_BLOCKS = 1
 
 # Accesses of a thread in flight where nothing is staged, and accesses of one part of a channel.
 _IN_FLIGHT = 4
@@ -95,6 +114,7 @@ _BLOCKS_EACH = 16
 _SM_SHARED = {80: 164 << 10, 86: 100 << 10, 89: 100 << 10, 90: 228 << 10}
 _SM_THREADS = {80: 2048, 86: 1536, 89: 1536, 90: 2048}
 _BLOCK_RESERVE = 1 << 10
+_ALIGNMENT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +171,8 @@ class ChannelLayout:
         resident: Blocks that a multiprocessor should hold; it bounds the registers of a thread.
         in_flight: Items of a thread that are read at a time where nothing is staged.
         overlap: Whether the next kernel of the stream may start before this one ends.
+        standing: Groups at a time whose blocks go on to further ones, and read the next while they
+            write one; 0 where every group has blocks of its own.
     """
 
     vector: int
@@ -163,6 +185,7 @@ class ChannelLayout:
     resident: int
     in_flight: int
     overlap: bool
+    standing: int = 0
 
     @property
     def step(self) -> int:
@@ -183,7 +206,7 @@ class ChannelLayout:
 def side_by_side(spatial: int, itemsize: int) -> bool:
     """Whether planes should be walked by columns: each alone wastes accesses."""
     size = spatial * itemsize
-    return spatial <= LONGEST_COLUMN and (size % ACCESS > 0 or size < SHORTEST_PLANE)
+    return spatial <= LONGEST_COLUMN and (size % SHORTEST_ACCESS > 0 or size < SHORTEST_PLANE)
 
 
 def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayout | None:
@@ -194,28 +217,15 @@ def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayo
         facts: Those of the device.
         cluster: Blocks that share a group.
     """
-    access = planes.vector * planes.itemsize * planes.streams
     items = chunk(planes.items, cluster, planes.by_columns)
-    if not planes.by_columns:
-        room = ((facts.smem_budget or 0) - _PLANE_BESIDE) // access
-        threads = _plane_threads(items)
-        # Rounding the accesses to whole turns must not cost the room that they need.
-        while threads > 128 and -(-items // threads) * threads > room:
-            threads //= 2
-        per = _per(items, threads, room // threads)
-        if per is None:
-            return None
-        return _layout(planes, facts, planes.group, threads, 1, cluster, per)
-    room = ((facts.smem_budget or 0) - BESIDE) // access
-    group, lanes = _columns(planes, items, room, _sms(facts))
-    rows = max(1, min(_COLUMN_THREADS // lanes, items))
-    while rows > 1 and -(-items // rows) * rows * lanes > room:
-        rows -= 1
-    per = _per(items, rows, room // (rows * lanes))
-    if per is None:
-        return None
-    threads = _warps(rows * lanes) * 32
-    return _layout(planes, facts, group, threads, rows, cluster, per)
+    best = None
+    for group, threads, rows in _shapes(planes, items, _sms(facts)):
+        layout = _staged(planes, facts, group, threads, rows, cluster)
+        if layout and (best is None or _kept(layout, planes, facts) > _kept(best, planes, facts)):
+            best = layout
+        if best and _kept(best, planes, facts) >= _ENOUGH:
+            break
+    return best
 
 
 def passing(planes: Planes, facts: DeviceFacts) -> ChannelLayout:
@@ -223,9 +233,17 @@ def passing(planes: Planes, facts: DeviceFacts) -> ChannelLayout:
     if not planes.by_columns:
         threads = min(256, _warps(planes.items) * 32)
         return _layout(planes, facts, planes.group, threads, 1, 1, 0)
-    group, lanes = _columns(planes, planes.items, planes.items * 64, _sms(facts))
+    group, lanes = _columns(planes, planes.items, _sms(facts))
     rows = max(1, min(_COLUMN_THREADS // lanes, planes.items))
-    return _layout(planes, facts, group, _warps(rows * lanes) * 32, rows, 1, 0)
+    return _layout(planes, facts, group, _column_threads(rows * lanes, group), rows, 1, 0)
+
+
+def read_again(planes: Planes, facts: DeviceFacts) -> ChannelLayout:
+    """Lay out whole channels that are read twice, the second time from the cache if it may be."""
+    layout = passing(planes, facts)
+    if (facts.arch or 0) < _FIRST_CLUSTER_ARCH:
+        return layout
+    return replace(layout, cluster=_AGAIN_BLOCKS)
 
 
 def parts(planes: Planes, layout: ChannelLayout, facts: DeviceFacts, most: int) -> int:
@@ -265,20 +283,75 @@ def chunk(items: int, parts: int, by_columns: bool) -> int:
     return share if by_columns or parts == 1 else -(-share // 8) * 8
 
 
-def _columns(planes: Planes, items: int, room: int, sms: int) -> tuple[int, int]:
+def _shapes(planes: Planes, items: int, sms: int) -> Iterator[tuple[int, int, int]]:
+    """Yield channels, threads and rows of a block that may stage *items*, most threads first."""
+    if not planes.by_columns:
+        fitting = [one for one in _PLANE_THREADS if items >= one * _LEAST_EACH]
+        for threads in fitting or [min(_warps(items) * 32, _PLANE_THREADS[-1])]:
+            yield planes.group, threads, 1
+        return
+    group, lanes = _columns(planes, items, sms)
+    for most in (_LONE_COLUMN_THREADS, _COLUMN_THREADS):
+        for rows in range(max(1, min(most // lanes, items)), 0, -1):
+            yield group, _column_threads(rows * lanes, group), rows
+
+
+def _columns(planes: Planes, items: int, sms: int) -> tuple[int, int]:
     """Return channels of a block and their accesses: more channels where few fill no block."""
     group = planes.group
     lanes = group * planes.spatial // planes.vector
     rows = max(1, min(items, _COLUMN_THREADS // lanes))
     # Twice the channels, as long as threads idle and blocks are many.
-    while (
-        rows * lanes * 2 <= _COLUMN_THREADS
-        and planes.channels >= group * 4 * sms
-        and items * lanes * 2 <= room
-    ):
+    while rows * lanes * 2 <= _COLUMN_THREADS and planes.channels >= group * 4 * sms:
         group, lanes = group * 2, lanes * 2
         rows = max(1, min(items, _COLUMN_THREADS // lanes))
     return group, lanes
+
+
+def _column_threads(walking: int, group: int) -> int:
+    """Threads of a block: those that walk, and a warp for each of a few channels to merge."""
+    return max(_warps(walking), min(group, _COLUMN_THREADS // 32)) * 32
+
+
+def _staged(
+    planes: Planes, facts: DeviceFacts, group: int, threads: int, rows: int, cluster: int
+) -> ChannelLayout | None:
+    """Lay out a block that stages its items; None where they do not fit.
+
+    Items of a thread are rounded up, so that neighbouring batch sizes share a program, but not so
+    far that a multiprocessor holds a block less.
+    """
+    items = chunk(planes.items, cluster, planes.by_columns)
+    step = rows if planes.by_columns else threads
+    exact = -(-items // step)
+    quarter = max(1, 1 << max(0, exact.bit_length() - 3))
+    fits: ChannelLayout | None = None
+    for per in range(exact, -(-exact // quarter) * quarter + 1):
+        layout = _layout(planes, facts, group, threads, rows, cluster, per)
+        if _shared(layout, planes) > (facts.smem_budget or 0):
+            break
+        if fits and layout.resident < fits.resident:
+            break
+        fits = layout
+    return fits
+
+
+def _kept(layout: ChannelLayout, planes: Planes, facts: DeviceFacts) -> int:
+    """Bytes of data that the blocks of a multiprocessor keep on the chip."""
+    blocks = -(-planes.channels // layout.group) * layout.cluster
+    items = chunk(planes.items, layout.cluster, planes.by_columns)
+    accesses = items * max(layout.lanes, 1) * planes.streams
+    beside = min(layout.resident, -(-blocks // _sms(facts)))
+    return beside * accesses * planes.vector * planes.itemsize
+
+
+def _shared(layout: ChannelLayout, planes: Planes) -> int:
+    """Bytes of shared memory of a block: its data and the board of its statistics."""
+    data = layout.staged * layout.vector * planes.itemsize * planes.streams
+    columns = layout.lanes * (planes.vector if planes.spatial % planes.vector else 1)
+    entries = 2 * layout.rows * columns if layout.lanes else 3 * layout.threads // 32
+    given = 8 * layout.cluster * layout.group if layout.cluster > 1 else 0
+    return data + 4 * (entries + given + 3 * layout.group) + _ALIGNMENT
 
 
 def _layout(
@@ -291,40 +364,32 @@ def _layout(
     per: int,
 ) -> ChannelLayout:
     arch = facts.arch or 0
-    lanes = group * planes.spatial // planes.vector if planes.by_columns else 0
-    staged = per * (rows * lanes if lanes else threads)
-    shared = staged * planes.vector * planes.itemsize * planes.streams
-    beside = threads * planes.vector * 8 if planes.spatial % planes.vector else threads * 8
-    apart = planes.by_columns and planes.spatial % planes.vector > 0
-    most = _RESIDENT_COLUMN_THREADS[planes.streams] if apart else _RESIDENT_THREADS
-    by_shared = _SM_SHARED[arch] // (shared + beside + _BLOCK_RESERVE)
-    return ChannelLayout(
+    layout = ChannelLayout(
         vector=planes.vector,
         group=group,
-        lanes=lanes,
+        lanes=group * planes.spatial // planes.vector if planes.by_columns else 0,
         threads=threads,
         rows=rows,
         cluster=cluster,
         per=per,
-        resident=max(1, min(most // threads, by_shared, _SM_THREADS[arch] // threads, 16)),
+        resident=1,
         in_flight=_IN_FLIGHT if planes.streams == 1 else _IN_FLIGHT // 2,
-        overlap=arch >= _FIRST_CLUSTER_ARCH and shared <= _STAGED_EARLY,
+        overlap=False,
     )
-
-
-def _plane_threads(accesses: int) -> int:
-    if accesses <= 128:
-        return max(1, _warps(accesses)) * 32
-    return 128 if accesses <= _FEW else 256 if accesses <= _SEVERAL else 512
-
-
-def _per(items: int, step: int, most: int) -> int | None:
-    """Items of a thread, rounded up so that neighbouring batch sizes share a program."""
-    exact = -(-items // step)
-    if exact > most:
-        return None
-    quarter = max(1, 1 << max(0, exact.bit_length() - 3))
-    return min(-(-exact // quarter) * quarter, most)
+    apart = planes.by_columns and planes.spatial % planes.vector > 0
+    most = (_RESIDENT_COLUMN_THREADS if apart else _RESIDENT_THREADS)[planes.streams]
+    if not per:
+        most = min(most, _RESIDENT_PASSING)
+    by_shared = _SM_SHARED[arch] // (_shared(layout, planes) + _BLOCK_RESERVE)
+    resident = min(most // threads, by_shared, _SM_THREADS[arch] // threads, 16)
+    data = layout.staged * layout.vector * planes.itemsize * planes.streams
+    early = arch >= _FIRST_CLUSTER_ARCH and data <= _STAGED_EARLY
+    standing = _sms(facts) * max(1, resident) // cluster
+    if not (_STANDING and per and -(-planes.channels // group) >= standing * _STANDING):
+        standing = 0
+    return replace(
+        layout, resident=max(1, resident), overlap=early and not standing, standing=standing
+    )
 
 
 def _sms(facts: DeviceFacts) -> int:

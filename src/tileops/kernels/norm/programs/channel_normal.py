@@ -13,26 +13,23 @@ class Factors:
     Attributes:
         weight: Whether a scale is read.
         bias: Whether a shift is read.
-        kept: What becomes of the statistics: "nothing"; "returned", as mean and reciprocal
-            deviation; "running", as that and in the running ones; or "instances", as mean and
-            unbiased variance.
+        running: Whether the statistics move running ones, beside being returned.
     """
 
     weight: bool
     bias: bool
-    kept: str
+    running: bool
 
 
 def channel_normal(T, B, S, eps, momentum, factors):
     """Return the last steps of a forward program for the blocks *B* and the statistics *S*."""
     f32, V, A, group = B.f32, B.V, B.A, B.group
 
-    def place(s, weight, bias, running_mean, running_var, mean, rstd, period):
-        """Set up the coefficients; the tensors are addresses, *period* the weight's elements."""
-        s.period = period
+    def place(s, weight, bias, running_mean, running_var, mean, rstd):
+        """Set up the coefficients; the tensors are addresses."""
         channels = (s.channels,)
-        s.weight = T.make_tensor_from_addr(weight, (period,), B.dtype)
-        s.bias = T.make_tensor_from_addr(bias, (period,), B.dtype)
+        s.weight = T.make_tensor_from_addr(weight, channels, B.dtype)
+        s.bias = T.make_tensor_from_addr(bias, channels, B.dtype)
         s.running_mean = T.make_tensor_from_addr(running_mean, channels, f32)
         s.running_var = T.make_tensor_from_addr(running_var, channels, f32)
         s.mean = T.make_tensor_from_addr(mean, channels, f32)
@@ -50,10 +47,10 @@ def channel_normal(T, B, S, eps, momentum, factors):
         s.factor[1] = 0.0
         if s.first_channel + channel < s.channels:
             if factors.weight:
-                s.factor[0] = T.cast(s.weight[T.truncmod(s.first_channel + channel, s.period)], f32)
+                s.factor[0] = T.cast(s.weight[s.first_channel + channel], f32)
             if factors.bias:
-                s.factor[1] = T.cast(s.bias[T.truncmod(s.first_channel + channel, s.period)], f32)
-            if factors.kept == "running":
+                s.factor[1] = T.cast(s.bias[s.first_channel + channel], f32)
+            if factors.running:
                 s.previous[0] = s.running_mean[s.first_channel + channel]
                 s.previous[1] = s.running_var[s.first_channel + channel]
 
@@ -66,13 +63,9 @@ def channel_normal(T, B, S, eps, momentum, factors):
             S.set_coefficient(s, 1, channel, s.factor[0] * s.off[0])
             S.set_coefficient(s, 2, channel, s.factor[1] - s.rest[0] * (s.factor[0] * s.off[0]))
             if s.part == 0 and s.first_channel + channel < s.channels:
-                if factors.kept == "instances":
-                    s.mean[s.first_channel + channel] = s.ref[0] + s.rest[0]
-                    s.rstd[s.first_channel + channel] = s.square[0] / (s.total[0] - 1.0)
-                elif factors.kept != "nothing":
-                    s.mean[s.first_channel + channel] = s.ref[0] + s.rest[0]
-                    s.rstd[s.first_channel + channel] = s.off[0]
-                if factors.kept == "running":
+                s.mean[s.first_channel + channel] = s.ref[0] + s.rest[0]
+                s.rstd[s.first_channel + channel] = s.off[0]
+                if factors.running:
                     s.running_mean[s.first_channel + channel] = (
                         s.previous[0] * (1.0 - momentum) + (s.ref[0] + s.rest[0]) * momentum
                     )

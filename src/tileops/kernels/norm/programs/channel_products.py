@@ -56,16 +56,15 @@ def channel_products(T, spatial, B, S, has_weight):
         """Hand the thread's sums, or those of its warp, to the block."""
         if lanes:
             if s.own < rows:
-                for a in T.unroll(A):
-                    S.post(s, 0, s.own, s.column * A + a, s.sums[a])
-                    S.post(s, 1, s.own, s.column * A + a, s.squares[a])
+                S.post(s, 0, s.sums)
+                S.post(s, 1, s.squares)
         else:
             for swap in S.swaps:
                 s.sums[0] += T.shfl_xor(s.sums[0], swap)
                 s.squares[0] += T.shfl_xor(s.squares[0], swap)
             if s.thread % 32 == 0:
-                S.post(s, 0, 0, s.warp, s.sums[0])
-                S.post(s, 1, 0, s.warp, s.squares[0])
+                S.post(s, 0, s.sums)
+                S.post(s, 1, s.squares)
         T.sync_threads()
 
     @T.macro

@@ -32,9 +32,10 @@ def channel_statistics(T, spatial, B):
     row_length = group * per_channel
     # The board: what blocks hand over, 16 bytes each, then what threads or warps do, then the
     # coefficients of every channel.
-    entries_at = blocks * group * 4 if blocks > 1 else 0
+    entries_at = blocks * group * (8 if B.standing else 4) if blocks > 1 else 0
     columns_at = entries_at + (2 * rows * row_length if lanes else 3 * warps)
     swaps = (16, 8, 4, 2, 1)
+    at_once = min(A, 4)
 
     def place(s):
         """Set up what the statistics need of the thread."""
@@ -63,11 +64,21 @@ def channel_statistics(T, spatial, B):
         return T.cast(T.max(0, T.ceildiv(s.limit - row, rows)) * unit, f32)
 
     @T.macro
-    def post(s, which, row, place, value):
+    def post(s, which, values):
+        """Hand a value of each of the thread's columns to the block, or one of its warp."""
         if lanes:
-            s.board[entries_at + (which * rows + row) * row_length + place] = value
+            # Whole accesses: neighbouring threads' single ones would meet in the same banks.
+            for some in T.unroll(A // at_once):
+                for a in T.vectorized(at_once):
+                    s.board[
+                        entries_at
+                        + (which * rows + s.own) * row_length
+                        + s.column * A
+                        + some * at_once
+                        + a
+                    ] = values[some * at_once + a]
         else:
-            s.board[entries_at + which * warps + place] = value
+            s.board[entries_at + which * warps + s.warp] = values[0]
 
     @T.macro
     def visit_moments(s, k, u):
@@ -120,9 +131,8 @@ def channel_statistics(T, spatial, B):
         """Hand the thread's partials, or those of its warp, to the block."""
         if lanes:
             if s.own < rows:
-                for a in T.unroll(A):
-                    post(s, 0, s.own, s.column * A + a, s.origin[a])
-                    post(s, 1, s.own, s.column * A + a, s.squares[a])
+                post(s, 0, s.origin)
+                post(s, 1, s.squares)
         else:
             # Lane 0 of a warp has items if any lane has.
             s.ref[0] = T.shfl_sync(s.origin[0], 0)
@@ -137,10 +147,11 @@ def channel_statistics(T, spatial, B):
             s.square[0] = s.squares[0] + elements(s) * s.off[0] * s.off[0]
             for swap in swaps:
                 s.square[0] += T.shfl_xor(s.square[0], swap)
+            s.rest[0] += s.ref[0]
             if s.thread % 32 == 0:
-                post(s, 0, 0, s.warp, s.ref[0] + s.rest[0])
-                post(s, 1, 0, s.warp, s.square[0])
-                post(s, 2, 0, s.warp, s.total[0])
+                post(s, 0, s.rest)
+                post(s, 1, s.square)
+                post(s, 2, s.total)
         T.sync_threads()
 
     def rounds(several):
@@ -198,7 +209,10 @@ def channel_statistics(T, spatial, B):
 
     def gathered(s, channel):
         """Return the partials that the blocks of the cluster handed over of one channel."""
-        return lambda _, e: tuple(s.board[(e * group + channel) * 4 + which] for which in range(3))
+        place = s.where[2] if B.standing else 0
+        return lambda _, e: tuple(
+            s.board[place + (e * group + channel) * 4 + which] for which in range(3)
+        )
 
     def recorded(s, partials, channel):
         """Return the partials that an earlier launch recorded of one channel."""
@@ -213,7 +227,9 @@ def channel_statistics(T, spatial, B):
             T.call_extern(
                 "handle",
                 "tileops::store_in_block",
-                T.address_of(s.board[(s.part * group + channel) * 4]),
+                T.address_of(
+                    s.board[(s.where[2] if B.standing else 0) + (s.part * group + channel) * 4]
+                ),
                 s.thread % 32,
                 s.total[0],
                 s.ref[0] + s.rest[0],

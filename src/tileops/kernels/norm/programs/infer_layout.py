@@ -25,6 +25,7 @@ class InferLayout:
         vector: Elements of one access.
         threads: Threads of one block.
         depth: Accesses of a thread: of one plane, or the same one of several samples.
+        beside: Samples that threads of a block walk side by side, where they are short.
         by_planes: Whether a block stays in one plane.
         overlap: Whether the next kernel of the stream may start before this one ends.
     """
@@ -32,6 +33,7 @@ class InferLayout:
     vector: int
     threads: int
     depth: int
+    beside: int
     by_planes: bool
     overlap: bool
 
@@ -49,7 +51,8 @@ def infer_layout(
         # A plane in equal tiles, rather than full ones and a remainder.
         tiles = -(-accesses // (_THREADS * depth))
         threads = 32 * -(-accesses // (tiles * depth * 32))
-        return InferLayout(vector, threads, depth, True, overlap)
+        return InferLayout(vector, threads, depth, 1, True, overlap)
     # Accesses divide a sample, if not a plane.
     vector = math.gcd(spatial * channels, widest)
-    return InferLayout(vector, _THREADS, min(_DEPTH, samples), False, overlap)
+    beside = max(1, _THREADS // (spatial * channels // vector))
+    return InferLayout(vector, _THREADS, min(_DEPTH, -(-samples // beside)), beside, False, overlap)

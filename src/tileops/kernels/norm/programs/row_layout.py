@@ -106,7 +106,9 @@ def row_layout(
     # Whole vectors for every lane: what a block stages.
     staged = per_lane * lanes * vector * itemsize * tensors.streams
     if staged > room:
-        return RowLayout(vector, 512, 1, 1, "nowhere", _fit(arch, 512, 0, 2), 4, overlap)
+        # So long a row is read by many blocks, where they can: the cache holds it meanwhile.
+        cluster = _LARGEST_CLUSTER if arch >= _FIRST_CLUSTER_ARCH else 1
+        return RowLayout(vector, 512, 1, cluster, "nowhere", _fit(arch, 512, 0, 2), 4, overlap)
     # At 512 threads, 40 registers leave room for three blocks, and for two vectors in flight: with
     # four they spilled, and n = 16384 fell from 0.94 to 0.78.
     resident, unroll = {128: (8, 4), 256: (4, 4), 512: (3, 2)}[lanes]

@@ -90,19 +90,21 @@ def program(form, tiling):
         count = T.min(G - tile * ROWS, ROWS)
         w = W.place(b, head_kv, length)
         m = M.place(w, rank, cluster, clusters, pair * tiles + tile, head, count)
+        W.begin(w)
+        key_tiles = T.cast(T.ceildiv(length, W.N), "int64")
+        split, splits = cluster * C + rank, clusters * C
+        first = variable(T.truncdiv(key_tiles * split, T.cast(splits, "int64")))
+        last = variable(T.truncdiv(key_tiles * (split + 1), T.cast(splits, "int64")))
+        # Nothing of the block waits for memory until its first keys are on their way.
+        W.start(w, k, v, first, last)
         factor = T.alloc_local((2,), f32)
         factor[0] = units
         factor[1] = 1.0
         if scaled:
             factor[0] *= scales[0][b, head_kv] * scales[1][b, head_kv]
             factor[1] = scales[2][b, head_kv]
-        W.begin(w)
         W.read_queries(w, q, head, count)
-        key_tiles = T.cast(T.ceildiv(length, W.N), "int64")
-        split, splits = cluster * C + rank, clusters * C
-        first = variable(T.truncdiv(key_tiles * split, T.cast(splits, "int64")))
-        last = variable(T.truncdiv(key_tiles * (split + 1), T.cast(splits, "int64")))
-        W.walk(w, k, v, first, last, factor[0])
+        W.walk(w, k, v, factor[0])
         M.finish(m, o, parts, tickets, factor[1])
 
     if scaled:

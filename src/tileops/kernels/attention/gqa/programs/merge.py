@@ -28,8 +28,8 @@ __device__ __forceinline__ void send(const void* slot, int block, float a, float
 }
 """
 
-# Parts that a thread reads before it adds the first of them up.
-_TOGETHER = 8
+# Parts that a thread reads before it adds the first of them up: they come in together.
+_TOGETHER = 16
 
 
 def merge(T, form, tiling, W):
@@ -77,15 +77,22 @@ def merge(T, form, tiling, W):
         m.out = T.alloc_local((4,), f32)
         m.peak = T.alloc_local((1,), f32)
         m.total = T.alloc_local((1,), f32)
+        m.next = T.alloc_local((1,), f32)
         m.share = T.alloc_local((1,), f32)
+        m.peaks = T.alloc_local((_TOGETHER,), f32)
+        m.totals = T.alloc_local((_TOGETHER,), f32)
+        m.outs = T.alloc_local((_TOGETHER * 4,), f32)
         m.packed = T.alloc_local((4,), form.out_dtype)
         return m
 
     @T.macro
     def begin():
-        if C > 1:
+        if tiling.overlap or C > 1:
             # TileLang launches clusters before their predecessor has ended, asked or not.
             T.pdl_sync()
+        if tiling.overlap:
+            # Every block runs by now, so the next kernel's take only what is left.
+            T.pdl_trigger()
 
     @T.macro
     def leave(m):
@@ -107,17 +114,35 @@ def merge(T, form, tiling, W):
     @T.macro
     def add_up(m, count, part):
         """Add *count* parts of one row up, as *part* reads them."""
+        together = min(count, _TOGETHER) if isinstance(count, int) else _TOGETHER
         m.peak[0] = -T.infinity(f32)
-        for i in T.unroll(count, unroll_factor=_TOGETHER):
-            m.peak[0] = T.max(m.peak[0], part.peak(i))
         m.total[0] = 0.0
         for e in T.unroll(4):
             m.out[e] = 0.0
-        for i in T.unroll(count, unroll_factor=_TOGETHER):
-            m.share[0] = T.exp2(part.peak(i) - W.finite(m.peak[0]))
-            m.total[0] += part.total(i) * m.share[0]
+        for batch in T.serial(T.ceildiv(count, together)):
+            for i in T.unroll(together):
+                m.peaks[i] = -T.infinity(f32)
+                m.totals[i] = 0.0
+                for e in T.unroll(4):
+                    m.outs[i * 4 + e] = 0.0
+                if batch * together + i < count:
+                    m.peaks[i] = part.peak(batch * together + i)
+                    m.totals[i] = part.total(batch * together + i)
+                    for e in T.vectorized(4):
+                        m.outs[i * 4 + e] = part.out(batch * together + i, e)
+            m.next[0] = m.peak[0]
+            for i in T.unroll(together):
+                m.next[0] = T.max(m.next[0], m.peaks[i])
+            m.share[0] = T.exp2(m.peak[0] - W.finite(m.next[0]))
+            m.peak[0] = m.next[0]
+            m.total[0] *= m.share[0]
             for e in T.unroll(4):
-                m.out[e] += part.out(i, e) * m.share[0]
+                m.out[e] *= m.share[0]
+            for i in T.unroll(together):
+                m.share[0] = T.exp2(m.peaks[i] - W.finite(m.next[0]))
+                m.total[0] += m.totals[i] * m.share[0]
+                for e in T.unroll(4):
+                    m.out[e] += m.outs[i * 4 + e] * m.share[0]
 
     def of_warps(m, item):
         """Read what the warps left of an item."""

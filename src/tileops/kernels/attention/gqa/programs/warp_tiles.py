@@ -79,6 +79,8 @@ def warp_tiles(T, form, tiling):
         w.peak = T.alloc_local((2,), f32)
         w.total = T.alloc_local((2,), f32)
         w.next = T.alloc_local((2,), f32)
+        w.own = T.alloc_local((1,), "int32")
+        w.count = T.alloc_local((1,), "int32")
         w.shrink = T.alloc_local((2,), f32)
         w.part = tiles.fragment()
         return w
@@ -233,21 +235,25 @@ def warp_tiles(T, form, tiling):
         tiles.accumulate(w, slot)
 
     @T.macro
-    def walk(w, k, v, first, last, factor):
-        """Attend to the tiles from *first* to before *last* that are the warp's."""
-        own = T.alloc_var("int32", init=first + w.warp)
-        count = T.alloc_var("int32", init=T.max(T.ceildiv(last - own, warps), 0))
+    def start(w, k, v, first, last):
+        """Start copying the first of the warp's tiles among those from *first* to before *last*."""
+        w.own[0] = first + w.warp
+        w.count[0] = T.max(T.ceildiv(last - w.own[0], warps), 0)
         for ahead in T.unroll(stages - 1):
-            if ahead < count:
-                bring(w, k, v, own + ahead * warps, ahead)
+            if ahead < w.count[0]:
+                bring(w, k, v, w.own[0] + ahead * warps, ahead)
             T.ptx_commit_group()
-        for i in T.serial(count):
+
+    @T.macro
+    def walk(w, k, v, factor):
+        """Attend to the warp's tiles."""
+        for i in T.serial(w.count[0]):
             T.ptx_wait_group(stages - 2)
             T.sync_warp()
-            if i + stages - 1 < count:
-                bring(w, k, v, own + (i + stages - 1) * warps, (i + stages - 1) % stages)
+            if i + stages - 1 < w.count[0]:
+                bring(w, k, v, w.own[0] + (i + stages - 1) * warps, (i + stages - 1) % stages)
             T.ptx_commit_group()
-            attend(w, own + i * warps, i % stages, factor)
+            attend(w, w.own[0] + i * warps, i % stages, factor)
         for r in T.unroll(2):
             w.total[r] += T.shfl_xor(w.total[r], 1)
             w.total[r] += T.shfl_xor(w.total[r], 2)

@@ -1,0 +1,109 @@
+"""Results files of one commit on one kind of board, joined into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from harness.record import HostRow, Part, Results, Row
+
+__all__ = ["DifferentRunsError", "RepeatedWorkloadError", "merged"]
+
+
+Measured = TypeVar("Measured", Row, HostRow)
+
+
+class DifferentRunsError(ValueError):
+    """Results that were measured under different conditions.
+
+    Attributes:
+        what: The condition.
+        paths: Two files that differ in it.
+        values: What they say of it.
+    """
+
+    def __init__(self, what: str, paths: tuple[Path, Path], values: tuple[object, object]) -> None:
+        self.what, self.paths, self.values = what, paths, values
+        super().__init__(
+            f"cannot join {paths[0]} and {paths[1]}: their {what} differ, {values[0]} and "
+            f"{values[1]}; run both again alike"
+        )
+
+
+class RepeatedWorkloadError(ValueError):
+    """Two results of one workload, of which only one can be kept.
+
+    Attributes:
+        name: The op and the workload.
+        paths: The files that hold it.
+    """
+
+    def __init__(self, name: str, paths: tuple[Path, Path]) -> None:
+        self.name, self.paths = name, paths
+        super().__init__(
+            f"cannot join {paths[0]} and {paths[1]}: both hold {name}, with different figures; "
+            "leave one of the files out"
+        )
+
+
+def merged(runs: Mapping[Path, Results]) -> Results:
+    """Join runs; the first one's ceilings stand for all, and every run's own are in its part.
+
+    Raises:
+        DifferentRunsError: The runs differ in schema, commit, board, versions or settings.
+        RepeatedWorkloadError: Two runs hold one workload with different figures.
+    """
+    (first_path, first), *others = runs.items()
+    for path, one in others:
+        for what, of in CONDITIONS.items():
+            values = of(first), of(one)
+            if values[0] != values[1]:
+                raise DifferentRunsError(what, (first_path, path), values)
+    rows = _joined({path: {_name(row): row for row in one.rows} for path, one in runs.items()})
+    hosts = _joined({path: {_name(host): host for host in one.hosts} for path, one in runs.items()})
+    unfinished = dict.fromkeys(name for one in runs.values() for name in one.unfinished)
+    peers = dict.fromkeys(name for one in runs.values() for name in one.settings.peers)
+    return msgspec.structs.replace(
+        first,
+        created=min(one.created for one in runs.values()),
+        settings=msgspec.structs.replace(first.settings, peers=tuple(peers)),
+        rows=tuple(rows.values()),
+        hosts=tuple(hosts.values()),
+        unfinished=tuple(name for name in unfinished if name not in rows),
+        parts=tuple(part for one in runs.values() for part in _parts(one)),
+    )
+
+
+# How much memory a board reports depends on its retired pages; the peers depend on the ops.
+CONDITIONS: Mapping[str, Callable[[Results], object]] = {
+    "schemas": lambda one: one.schema,
+    "commits": lambda one: one.commit,
+    "boards": lambda one: msgspec.structs.replace(one.board, memory_bytes=0),
+    "versions": lambda one: one.versions,
+    "settings": lambda one: msgspec.structs.replace(one.settings, peers=()),
+}
+
+
+def _joined(runs: Mapping[Path, Mapping[str, Measured]]) -> dict[str, Measured]:
+    found: dict[str, Measured] = {}
+    origin: dict[str, Path] = {}
+    for path, rows in runs.items():
+        for name, row in rows.items():
+            if found.setdefault(name, row) != row:
+                raise RepeatedWorkloadError(name, (origin[name], path))
+            origin.setdefault(name, path)
+    return found
+
+
+def _parts(one: Results) -> Sequence[Part]:
+    if one.parts:
+        return one.parts
+    ops = dict.fromkeys(row.op for row in one.rows)
+    return (Part(created=one.created, ops=tuple(ops), ceilings=one.ceilings),)
+
+
+def _name(row: Row | HostRow) -> str:
+    return f"{row.op}/{row.workload}"
