@@ -188,6 +188,14 @@ def returning_what_cannot_be_written(device):
             "raised <MuteError, whose repr raises ZeroDivisionError>",
             id="raises-what-cannot-be-written",
         ),
+        *[
+            pytest.param(
+                lambda device, value=value: DeviceFacts(90, value, 1024),
+                f"says that sm_count is {value!r}; return an int of 1 or more, or None",
+                id=f"says-{value}",
+            )
+            for value in (0, -1, 132.0, True, "132")
+        ],
         pytest.param(
             returning_what_cannot_be_written,
             "returned <MuteError, whose repr raises ZeroDivisionError> instead",

@@ -8,6 +8,7 @@ import math
 import typing
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -43,6 +44,9 @@ class Range:
         return f"{self.low} or more" if self.high is None else f"{self.low} to {self.high}"
 
 
+_STATABLE = frozenset(FACT_NAMES)
+
+
 class _DerivedFact:
     """A device fact that is read off the call's device unless the spec states it.
 
@@ -53,7 +57,13 @@ class _DerivedFact:
         self.name = name
 
     def __get__(self, instance: CallSpec | None, owner: type | None = None) -> Any:
-        return self if instance is None else getattr(instance.device_facts(), self.name)
+        if instance is None:
+            return self
+        device = instance.device
+        # Every refusal asks for facts, and a call has hardly ever any that are stated.
+        if device is not None and _STATABLE.isdisjoint(instance.__dict__):
+            return getattr(facts_of(device), self.name)
+        return getattr(instance.device_facts(), self.name)
 
 
 def _derived() -> Any:
@@ -88,15 +98,19 @@ class CallSpec:
 
     def __post_init__(self) -> None:
         """Normalise the device and drop the facts that are not stated."""
-        object.__setattr__(self, "device", _normalised(type(self).__name__, self.device))
+        own = self.__dict__
+        own["device"] = _normalised(type(self).__name__, own["device"])
         for name in FACT_NAMES:
-            value = self.__dict__.get(name)
-            if value is None or isinstance(value, _DerivedFact):
-                object.__delattr__(self, name)
+            value = own[name]
+            if value is None or type(value) is _DerivedFact:
+                del own[name]
 
     def stated_facts(self) -> dict[str, int]:
         """Return the device facts that were given, by name."""
-        return {name: self.__dict__[name] for name in FACT_NAMES if name in self.__dict__}
+        own = self.__dict__
+        if _STATABLE.isdisjoint(own):
+            return {}
+        return {name: own[name] for name in FACT_NAMES if name in own}
 
     @property
     def device_type(self) -> str | None:
@@ -174,8 +188,7 @@ class CallSpec:
 
     def facts(self) -> dict[str, Any]:
         """Return the call facts by name, without the device and its facts."""
-        names = (field.name for field in dataclasses.fields(self))
-        return {name: getattr(self, name) for name in names if name not in _BASE}
+        return {name: getattr(self, name) for name in _fact_names(type(self))}
 
     def options(self) -> tuple[str, ...]:
         """Return every fact as command-line options, device facts instead of the device."""
@@ -205,11 +218,24 @@ class CallSpec:
 
 _BASE = frozenset({"device", *FACT_NAMES})
 
+_names: WeakKeyDictionary[type[CallSpec], tuple[str, ...]] = WeakKeyDictionary()
+
+
+def _fact_names(kind: type[CallSpec]) -> tuple[str, ...]:
+    """Return the names of a call spec's own facts, kept since every new call asks for them."""
+    names = _names.get(kind)
+    if names is None:
+        fields = dataclasses.fields(kind)
+        names = _names[kind] = tuple(one.name for one in fields if one.name not in _BASE)
+    return names
+
 
 def _normalised(spec: str, device: Any) -> torch.device | None:
     """Return the device that is given, possibly by name; there is one CPU, whatever its index."""
     if device is None:
         return None
+    if type(device) is torch.device and device.type != "cpu":
+        return device
     if isinstance(device, str):
         try:
             device = torch.device(device)
@@ -241,7 +267,7 @@ def spell(value: Any) -> str:
     if isinstance(value, frozenset):
         # The order of a set differs between processes.
         return f"{{{', '.join(sorted(map(repr, value)))}}}"
-    return str(value)
+    return shown(value) if type(value) is int else str(value)
 
 
 def option(name: str, value: Any) -> list[str]:
@@ -319,8 +345,9 @@ def check_keyable(call: CallSpec) -> None:
         UnkeyableFactError: A fact is mutable, a tensor, a symbolic integer or not a number, or has
             no hash.
     """
-    for name, value in call.facts().items():
-        if type(value) in _SIMPLE:
+    for name in _fact_names(type(call)):
+        value = getattr(call, name)
+        if type(value) in _SIMPLE or (type(value) is float and not math.isnan(value)):
             continue
         problem = _unkeyable(value) or _unhashable(value)
         if problem is not None:

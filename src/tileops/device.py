@@ -137,11 +137,11 @@ class FactReaders:
         Raises:
             DeviceFactsError: The reader raised, or returned something else than DeviceFacts.
         """
-        index: Any = device.index
-        if device.type == "cuda" and index is None:
-            device = current_device() or device
         known = self._facts.get(device)
         if known is None:
+            index: Any = device.index
+            if device.type == "cuda" and index is None:
+                device = current_device() or device
             with self._lock:
                 known = self._facts.get(device) or self._read(device)
                 self._facts[device] = known
@@ -165,6 +165,14 @@ class FactReaders:
                 problem=f"its reader {_named(reader)} returned {shown(facts)} "
                 "instead of DeviceFacts",
             )
+        for field in FACT_NAMES:
+            value: object = getattr(facts, field)
+            if value is not None and (type(value) is not int or value < 1):
+                raise DeviceFactsError(
+                    device=str(device),
+                    problem=f"its reader {_named(reader)} says that {field} is {shown(value)}; "
+                    "return an int of 1 or more, or None",
+                )
         return facts
 
     def snapshot(self) -> FactReaders:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, cast
 
 import torch
+
+from tileops.errors import TensorSpecError
+from tileops.errors.wording import shown
 
 __all__ = ["TensorSpec"]
 
@@ -28,17 +33,33 @@ class TensorSpec:
     stride: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(self.shape))
-        object.__setattr__(self, "device", torch.device(self.device))
-        if self.stride is not None:
-            object.__setattr__(self, "stride", tuple(self.stride))
+        """Check what is described.
+
+        Raises:
+            TensorSpecError: No tensor is like that.
+        """
+        object.__setattr__(self, "shape", _counts("shape", self.shape))
+        object.__setattr__(self, "device", _device(self.device))
+        if not isinstance(self.dtype, torch.dtype):
+            raise TensorSpecError(
+                member="dtype", requirement="be a torch.dtype", given=shown(self.dtype)
+            )
+        if self.stride is None:
+            return
+        object.__setattr__(self, "stride", _counts("stride", self.stride))
+        if len(self.stride) != len(self.shape):
+            raise TensorSpecError(
+                member="stride",
+                requirement=f"have one stride per dim of {self.shape}",
+                given=str(self.stride),
+            )
 
     @classmethod
     def of(cls, tensor: torch.Tensor | TensorSpec) -> TensorSpec:
         """Return the description of a tensor; a description is returned as it is."""
         if isinstance(tensor, TensorSpec):
             return tensor
-        return cls(tuple(tensor.shape), tensor.dtype, tensor.device, tensor.stride())
+        return cls(tensor.shape, tensor.dtype, tensor.device, tensor.stride())
 
     @property
     def ndim(self) -> int:
@@ -71,3 +92,41 @@ class TensorSpec:
     def __str__(self) -> str:
         name = str(self.dtype).removeprefix("torch.")
         return f"{name}{list(self.shape)} on {self.device}"
+
+
+def _counts(member: str, values: Any) -> tuple[int, ...]:
+    """Return sizes or strides as a tuple; symbolic ones, of a traced tensor, stay as they are."""
+    if not isinstance(values, tuple | list):
+        raise TensorSpecError(
+            member=member, requirement="be a tuple of integers", given=shown(values)
+        )
+    return tuple(_count(member, value) for value in values)
+
+
+def _count(member: str, value: Any) -> int:
+    if isinstance(value, torch.SymInt):
+        return cast(int, value)
+    if type(value) is bool or not isinstance(value, Integral):
+        raise TensorSpecError(member=member, requirement="hold integers", given=shown(value))
+    count = int(value)
+    if not 0 <= count < 2**63:
+        requirement = "hold counts of 0 or more, below 2**63"
+        raise TensorSpecError(member=member, requirement=requirement, given=shown(count))
+    return count
+
+
+def _device(device: Any) -> torch.device:
+    try:
+        made = torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise _no_device(device) from error
+    # torch keeps the lowest bits of an index that is too large.
+    if isinstance(device, str) and ":" in device and str(made) != device:
+        raise _no_device(device)
+    return made
+
+
+def _no_device(device: Any) -> TensorSpecError:
+    return TensorSpecError(
+        member="device", requirement="be a torch.device or its name", given=shown(device)
+    )

@@ -9,6 +9,7 @@ from probe import Builder, TwiceFwdOp, probe_op, with_registry
 from tileops.backend import BUILTIN
 from tileops.errors import (
     AmbiguousTargetError,
+    ArgumentTypeError,
     BackendError,
     OpNotAvailableError,
     TargetWithoutBuilderError,
@@ -57,6 +58,13 @@ def test_precedence(targets, argument, default, claiming, answer, serving):
     assert op.serving_target is None
     assert op(X).tolist() == answer
     assert op.serving_target == serving
+
+
+@pytest.mark.parametrize("target", ["", 3, True, ["acme"], torch.device("cpu")])
+def test_a_target_that_is_no_name(targets, target):
+    """It is refused where it is passed, not by the first call."""
+    with pytest.raises(ArgumentTypeError, match="target must be the name of a target, or None"):
+        probe_op(targets)(target=target)
 
 
 def test_detectors_are_asked_about_the_device_of_the_call(registry):

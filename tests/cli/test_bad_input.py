@@ -11,6 +11,11 @@ import pytest
 from tileops.introspect.inventory import shipped_folder
 
 LAYER_NORM = ("explain", "LayerNormFwdOp", "--n", "8", "--gpu", "h200")
+GLA = (
+    *("explain", "GLAFwdOp", "--batch", "1", "--seq-len", "1", "--heads", "4"),
+    *("--dim-k", "64", "--dim-v", "64", "--gpu", "h200"),
+)
+BATCH_NORM = ("explain", "BatchNormFwdOp", "--n", "1", "--c", "8", "--gpu", "h200")
 TENSORS = ("explain", "LayerNormFwdOp", "--gpu", "h200", "input=f16[4,8]")
 DIGITS = "9" * 5000
 DEEP = 100_000
@@ -114,14 +119,35 @@ def here(cli, tmp_path, monkeypatch):
         ),
         pytest.param(
             ("map", "LayerNormFwdOp", "--gpu", "h200", "--eps", "inf", "--vary", "n=1..2"), 2,
-            "a map needs finite facts, and --eps is inf",
+            "--eps takes a finite number, 0.0 or more; got 'inf'",
             ("map", "LayerNormFwdOp", "--gpu", "h200", "--eps", "1", "--vary", "n=1..2"),
             id="a-map-of-an-infinite-fact",
         ),
         pytest.param(
-            (*LAYER_NORM, "--eps", "inf", "--why-not", "layer_norm"), 2,
-            "--why-not needs finite facts, and --eps is inf",
-            (*LAYER_NORM, "--eps", "inf"), id="a-reason-for-an-infinite-fact",
+            (*LAYER_NORM, "--eps=-inf"), 2,
+            "--eps takes a finite number, 0.0 or more; got '-inf'",
+            (*LAYER_NORM, "--eps", "1e308"), id="an-infinite-fact",
+        ),
+        pytest.param(
+            (*GLA, "--scale", "inf"), 2, "--scale takes a finite number; got 'inf'",
+            (*GLA, "--scale=-1e308"), id="an-infinite-fact-without-a-range",
+        ),
+        pytest.param(
+            (*BATCH_NORM, "--interface", "batch_norm_fwd_train"), 2,
+            "no op makes such a call: n * spatial must be more than 1 in training, got 1",
+            BATCH_NORM, id="impossible-for-the-interface-named",
+        ),
+        pytest.param(
+            (*BATCH_NORM, "--no-has-running-stats"), 2,
+            "no op makes such a call: n * spatial must be more than 1 in training, got 1; "
+            "has_running_stats must be true in inference",
+            (*BATCH_NORM, "--spatial", "2", "--no-has-running-stats"),
+            id="impossible-for-every-interface",
+        ),
+        pytest.param(
+            (*BATCH_NORM, "--why-not", "fwd_train_wide"), 2,
+            "no possible key of BatchNormFwdOp 'fwd_train_wide'; known: fwd_infer_kernel",
+            (*BATCH_NORM, "--expect", "fwd_infer_kernel"), id="a-key-of-an-impossible-interface",
         ),
         pytest.param(
             (*LAYER_NORM[:-2], "--device", "cuda:-1"), 2,

@@ -39,7 +39,7 @@ def test_what_spells_no_architecture_is_rejected(cli, arch):
         pytest.param(
             ["--arch", "90", "--sm-count", "78"], 0, "on arch 90, sm-count 78", id="arch-and-fact"
         ),
-        pytest.param(["--smem-budget", "0"], 1, "unserved", id="fact-without-arch"),
+        pytest.param(["--smem-budget", "1"], 1, "unserved", id="fact-without-arch"),
     ],
 )
 def test_a_stated_place_is_strict(cli, words, code, fragment):
@@ -71,7 +71,7 @@ def test_a_board_together_with_other_device_options_is_a_contradiction(cli, word
     [
         pytest.param(["--sm-count", "0"], "--sm-count must be 1 or more, got 0", id="no-sm"),
         pytest.param(["--sm-count", "many"], "'--sm-count': 'many'", id="sm-word"),
-        pytest.param(["--smem-budget", "-1"], "--smem-budget must be 0 or more", id="smem"),
+        pytest.param(["--smem-budget", "0"], "--smem-budget must be 1 or more, got 0", id="smem"),
     ],
 )
 def test_device_facts_have_ranges(cli, words, fragment):

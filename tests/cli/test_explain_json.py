@@ -81,13 +81,17 @@ def test_facts_keep_their_types_and_say_which_are_defaults(ask):
     }
 
 
-def test_an_infinite_fact_does_not_break_the_document(ask):
-    """JSON has no infinity, so it is spelled as a string."""
+def test_an_interface_that_no_op_asks_so_is_left_out_with_the_reason(ask):
+    """The other interfaces answer."""
     answer = ask(
-        "explain", "LayerNormFwdOp", "--n", "4", "--eps", "inf", "--arch", "90", "--format", "json"
+        *("explain", "BatchNormFwdOp", "--n", "1", "--c", "8", "--spatial", "1"),
+        *("--arch", "90", "--format", "json"),
     )
 
-    assert answer["interfaces"][0]["facts"]["eps"]["value"] == "inf"
+    assert [one["interface"] for one in answer["interfaces"]] == ["batch_norm_fwd_infer"]
+    assert answer["impossible"] == {
+        "batch_norm_fwd_train": "n * spatial must be more than 1 in training, got 1"
+    }
 
 
 def test_verdicts_hold_implementation_place_and_edges(ask):

@@ -301,8 +301,10 @@ def test_why_not_is_answered_for_the_request_that_has_the_key(cli):
             [*NORM, "input=f16[4,8]@(8)"], ["input= has 2 sizes and 1 stride"], id="strides"
         ),
         pytest.param([*NORM, "normalized_shape=x"], ["normalized_shape= takes a"], id="tuple"),
-        pytest.param([*NORM, "eps=x"], ["eps= takes a number; got 'x'"], id="number"),
-        pytest.param([*NORM, "eps=none"], ["eps= takes a number; got 'none'"], id="not-none"),
+        pytest.param([*NORM, "eps=x"], ["eps= takes a finite number; got 'x'"], id="number"),
+        pytest.param(
+            [*NORM, "eps=none"], ["eps= takes a finite number; got 'none'"], id="not-none"
+        ),
         pytest.param(
             [*ROUTE, "mode=exct"],
             ["no mode 'exct'", "mode= takes fast, exact"],

@@ -231,6 +231,26 @@ def test_all_interfaces_are_explained_unless_one_is_named(cli):
     assert "BlendFwdOp.blend" not in clash.out
 
 
+@pytest.mark.parametrize(
+    ("form", "line"),
+    [
+        pytest.param((), "\nBlendFwdOp.blend  not asked, for no op makes such a call: ", id="text"),
+        pytest.param(
+            ("--format", "md"),
+            "\n### `BlendFwdOp.blend`\n\nnot asked, for no op makes such a call: ",
+            id="md",
+        ),
+    ],
+)
+def test_an_interface_that_no_op_asks_so_is_named_with_the_reason(cli, form, line):
+    """The other interface is answered."""
+    result = cli(*BLEND[:-2], "--arch", "90", "--n", "8", "--batch", "9", *form)
+
+    assert result.code == 0
+    assert f"{line}batch must not exceed n" in result.out
+    assert "BlendFwdOp.split" in result.out
+
+
 def test_markdown_is_a_table_per_group(cli):
     """The Markdown form holds the same verdicts, edges and commands, with cells escaped."""
     result = cli(*BLEND, "--arch", "90", "--n", "200", "--format", "md")

@@ -55,10 +55,12 @@ BLEND = ("explain", "BlendFwdOp", "--import", "acme_blend", "--arch", "90")
         pytest.param([*NORM, "--n", "4.0"], ["--n takes a whole number"], id="float-for-int"),
         pytest.param(
             [*NORM, "--n", "4", "--eps", "small"],
-            ["--eps takes a number", "got 'small'"],
+            ["--eps takes a finite number", "got 'small'"],
             id="float",
         ),
-        pytest.param([*NORM, "--n", "4", "--eps", "none"], ["--eps takes a number"], id="not-none"),
+        pytest.param(
+            [*NORM, "--n", "4", "--eps", "none"], ["--eps takes a finite number"], id="not-none"
+        ),
         pytest.param(
             ["explain", "LayerNormFwdOp", "--n", "4", "--gpu", "h20"],
             ["no board 'h20'", "h200", "known boards: a100, a40"],
@@ -110,11 +112,11 @@ def test_an_unknown_name_or_value_is_answered_with_the_nearest(cli, words, fragm
             [*NORM, "--n", "4", "--eps", "-1e-9"], "--eps must be 0.0 or more", id="float-below"
         ),
         pytest.param(
-            [*NORM, "--n", "4", "--eps", "nan"], "--eps takes a number", id="not-a-number"
+            [*NORM, "--n", "4", "--eps", "nan"], "--eps takes a finite number", id="not-a-number"
         ),
         pytest.param(
             ["explain", "GQADenseFwdOp", "--seqlen-kv", "8", "--sm-scale", "nan"],
-            "--sm-scale takes a number; got 'nan'",
+            "--sm-scale takes a finite number; got 'nan'",
             id="not-a-number-where-every-number-goes",
         ),
         pytest.param(
@@ -123,7 +125,7 @@ def test_an_unknown_name_or_value_is_answered_with_the_nearest(cli, words, fragm
             id="impossible-dtype",
         ),
         pytest.param(
-            [*BLEND, "--n", "8", "--batch", "9"],
+            [*BLEND, "--interface", "blend", "--n", "8", "--batch", "9"],
             "no op makes such a call: batch must not exceed n",
             id="impossible-together",
         ),

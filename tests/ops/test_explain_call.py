@@ -6,7 +6,12 @@ import pytest
 import torch
 
 from tileops import LayerNormFwdOp
-from tileops.errors import MissingInputError, MissingSignatureError, ShapeMismatchError
+from tileops.errors import (
+    MissingInputError,
+    MissingSignatureError,
+    ShapeMismatchError,
+    UnknownArgumentError,
+)
 from tileops.kernels.norm.call_spec import LayerNormCall
 from tileops.ops.op import Op
 from tileops.selection import Outcome
@@ -72,6 +77,34 @@ def test_the_checks_of_a_call_come_first(inputs, error):
     """What the op would reject when called is rejected here."""
     with pytest.raises(error):
         LayerNormFwdOp((8,)).explain_call(*inputs, arch=90)
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        pytest.param(
+            {"smem": 1},
+            "LayerNormFwdOp: smem is no device fact to state, such as arch, sm_count, smem_budget; "
+            "did you mean 'smem_budget'?",
+            id="near",
+        ),
+        pytest.param(
+            {"arch": 90, "gpu": "h200"},
+            "LayerNormFwdOp: gpu is no device fact to state, such as arch, sm_count, smem_budget",
+            id="another",
+        ),
+        pytest.param({"device": "cuda"}, "LayerNormFwdOp: device is no device fact", id="a-field"),
+        pytest.param({"eps": 1.0}, "LayerNormFwdOp: eps is no device fact", id="a-fact"),
+        pytest.param({"": 1}, "LayerNormFwdOp:  is no device fact", id="empty"),
+    ],
+)
+@pytest.mark.parametrize("count", [4, 0])
+def test_a_keyword_that_is_no_device_fact(stated, message, count):
+    """The op, the keyword and the facts there are are named, whatever the call writes."""
+    with pytest.raises(UnknownArgumentError) as caught:
+        LayerNormFwdOp((8,)).explain_call(rows(count, 8), **stated)
+    assert message in str(caught.value)
+    assert isinstance(caught.value, TypeError)
 
 
 def test_an_op_without_a_signature_has_no_call_to_explain():

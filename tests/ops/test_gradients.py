@@ -12,12 +12,20 @@ from noting import in_threads
 
 from ops.center_family import CenterBwdOp, CenterFwdOp, PlainCenterFwdOp
 from tileops.errors import (
+    BatchedGradientError,
     ForwardOnlyError,
     GradientDeclarationError,
     GradientFormError,
     GradientIntoBufferError,
+    GradientOfNothingError,
     NoGradientOfInputError,
+    RepeatedGradientNameError,
     ResultCountError,
+    ResultDeviceError,
+    ResultDtypeError,
+    ResultShapeError,
+    ResultTypeError,
+    SecondDerivativeError,
 )
 from tileops.ops.gradient import Gradient
 
@@ -26,6 +34,9 @@ def expected(x, scale=None):
     """What torch computes, with its own gradients."""
     y = x - x.mean(0)
     return y if scale is None else y * scale
+
+
+DECLARED = {"inputs": ("x",), "outputs": ("y",), "saved": ("x", "mean", "scale")}
 
 
 def leaf(*shape, dtype=torch.float64):
@@ -131,12 +142,110 @@ def test_a_change_of_what_is_saved_is_noticed():
         y.sum().backward()
 
 
-def test_a_second_derivative_is_refused():
-    """The backward op is forward only itself, and says so."""
+def cut_off(grad_y, x, mean, scale):
+    """A backward whose results are linked to nothing."""
+    with torch.no_grad():
+        return grad_y - grad_y.mean(0), None
+
+
+@pytest.mark.parametrize(
+    "run", [pytest.param(None, id="an-op"), pytest.param(cut_off, id="a-function")]
+)
+def test_a_second_derivative_is_refused(run):
+    """The op and create_graph are named, and first derivatives are given as before."""
     op, x = CenterFwdOp(), leaf(4, 3)
+    if run is not None:
+        op.gradient = lambda: Gradient(run=run, **{**DECLARED, "inputs": ("x", "scale")})
+    for _ in range(2):
+        y, _ = op(x)
+        with pytest.raises(
+            SecondDerivativeError, match=r"CenterFwdOp: .* create_graph=True"
+        ) as got:
+            torch.autograd.grad(y.sum(), x, create_graph=True)
+        assert isinstance(got.value, ForwardOnlyError)
+        torch.autograd.grad(op(x)[0].sum(), x)
+
+
+def test_a_backward_with_a_backward():
+    """One that torch records is differentiated again."""
+    op, x = CenterFwdOp(), leaf(4, 3)
+
+    def run(grad_y, x, mean, scale):
+        return (grad_y - grad_y.mean(0)) * scale, (grad_y * (x - x.mean(0))).sum(0)
+
+    op.gradient = lambda: Gradient(run=run, **{**DECLARED, "inputs": ("x", "scale")})
+    scale, weight = leaf(3), torch.randn(4, 3, dtype=torch.float64)
+
+    def twice(y):
+        (first,) = torch.autograd.grad((y * weight).sum(), x, create_graph=True)
+        return torch.autograd.grad(first.square().sum(), scale)
+
+    torch.testing.assert_close(twice(op(x, None, scale)[0]), twice(expected(x, scale)))
+
+
+def batched(op, x):
     y, _ = op(x)
-    with pytest.raises(ForwardOnlyError, match="CenterBwdOp: x requires a gradient"):
-        torch.autograd.grad(y.sum(), x, create_graph=True)
+    return torch.autograd.grad(y, x, torch.ones(5, 4, 3, dtype=x.dtype), is_grads_batched=True)
+
+
+def mapped(op, x):
+    y, _ = op(x)
+    ones = torch.ones(5, 4, 3, dtype=x.dtype)
+    return torch.func.vmap(lambda one: torch.autograd.grad(y, x, one, retain_graph=True))(ones)
+
+
+def vectorized(op, x):
+    return torch.autograd.functional.jacobian(lambda x: op(x)[0], x, vectorize=True)
+
+
+@pytest.mark.parametrize("act", [batched, mapped, vectorized])
+@pytest.mark.parametrize("run", [pytest.param(None, id="an-op"), pytest.param(cut_off, id="other")])
+def test_several_gradients_at_once(act, run):
+    """The op and what to do are named, whatever the backward runs."""
+    op, x = CenterFwdOp(), leaf(4, 3)
+    if run is not None:
+        op.gradient = lambda: Gradient(run=run, **{**DECLARED, "inputs": ("x", "scale")})
+    for _ in range(2):
+        message = "CenterFwdOp: its backward is mapped .* gradients one after another"
+        with pytest.raises(BatchedGradientError, match=message):
+            act(op, x)
+    jacobian = torch.autograd.functional.jacobian(lambda x: op(x)[0], x)
+    torch.testing.assert_close(jacobian, torch.autograd.functional.jacobian(expected, x))
+
+
+GRADIENTS = [
+    pytest.param(lambda x: torch.ones(5, 5), ResultShapeError,
+        r"the gradient of x returned by its backward must have shape \(4, 3\), got \(5, 5\)",
+        id="shape"),
+    pytest.param(lambda x: torch.ones(3), ResultShapeError, r"got \(3,\)", id="broadcast"),
+    pytest.param(lambda x: torch.ones(2, 4, 3), ResultShapeError, r"got \(2, 4, 3\)", id="dims"),
+    pytest.param(lambda x: torch.ones(4, 3, dtype=torch.int64), ResultDtypeError,
+        "must have a floating dtype, got int64", id="int"),
+    pytest.param(lambda x: torch.ones(4, 3, dtype=torch.complex64), ResultDtypeError,
+        "must have a floating dtype, got complex64", id="complex"),
+    pytest.param(lambda x: torch.ones(4, 3, device="meta"), ResultDeviceError,
+        "must be on cpu, got meta", id="device"),
+    pytest.param(lambda x: 3.0, ResultTypeError, "must be a tensor, got 3.0", id="number"),
+    pytest.param(lambda x: None, ResultTypeError, "must be a tensor, got None", id="none"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "kind", "message"), GRADIENTS)
+def test_a_gradient_that_does_not_fit(made, kind, message):
+    """What the backward returned is named, in every call."""
+    op, x = CenterFwdOp(), leaf(4, 3)
+    op.gradient = lambda: Gradient(run=lambda g, x, *_: made(x), **DECLARED)
+    for _ in range(2):
+        with pytest.raises(kind, match=message):
+            op(x)[0].sum().backward()
+
+
+def test_a_gradient_of_another_floating_dtype():
+    """torch converts it."""
+    op, x = CenterFwdOp(), leaf(4, 3)
+    op.gradient = lambda: Gradient(run=lambda g, x, *_: torch.ones(4, 3), **DECLARED)
+    op(x)[0].sum().backward()
+    assert x.grad.dtype == torch.float64
 
 
 @pytest.mark.parametrize("rows", [0, 4])
@@ -208,9 +317,6 @@ def test_no_result_is_cut_off_silently(act, kind, message):
     assert op(leaf(4, 3))[0].requires_grad
 
 
-DECLARED = {"inputs": ("x",), "outputs": ("y",), "saved": ("x", "mean", "scale")}
-
-
 @pytest.mark.parametrize(
     ("change", "kind", "message"),
     [
@@ -231,6 +337,30 @@ DECLARED = {"inputs": ("x",), "outputs": ("y",), "saved": ("x", "mean", "scale")
             GradientDeclarationError,
             "outputs of its gradient() name 'x'; such a call has y, mean",
             id="no-output",
+        ),
+        pytest.param(
+            {"inputs": ("x", "x")},
+            RepeatedGradientNameError,
+            "inputs of its gradient() name 'x' twice",
+            id="input-twice",
+        ),
+        pytest.param(
+            {"outputs": ("y", "y")},
+            RepeatedGradientNameError,
+            "outputs of its gradient() name 'y' twice",
+            id="output-twice",
+        ),
+        pytest.param(
+            {"saved": ("mean", "x", "mean")},
+            RepeatedGradientNameError,
+            "saved of its gradient() name 'mean' twice",
+            id="saved-twice",
+        ),
+        pytest.param(
+            {"outputs": ()},
+            GradientOfNothingError,
+            "CenterFwdOp: its gradient() names no output",
+            id="no-outputs",
         ),
         pytest.param(
             {"saved": ("rstd",)},
@@ -256,6 +386,13 @@ def test_a_declaration_that_names_what_is_not_there(change, kind, message):
         pytest.param(DECLARED, id="a-dict"),
         pytest.param(lambda *tensors: None, id="a-function"),
         pytest.param(Gradient(run=None, **DECLARED), id="without-a-function"),
+        *[
+            pytest.param(
+                Gradient(run=CenterBwdOp(), **{**DECLARED, field: value}), id=f"{field}-{what}"
+            )
+            for field in DECLARED
+            for what, value in {"text": "x", "list": ["x"], "none": None, "number": (1,)}.items()
+        ],
     ],
 )
 def test_a_declaration_that_is_none(value):

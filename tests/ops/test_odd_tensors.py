@@ -19,6 +19,7 @@ ODD = {
     ),
     "quantised": lambda: torch.quantize_per_tensor(torch.ones(3, 8), 0.1, 0, torch.qint8),
     "meta": lambda: torch.ones(3, 8, device="meta"),
+    "uninitialized": torch.nn.UninitializedParameter,
 }
 INPUT = {"quantised": errors.DtypeMismatchError, "meta": errors.DeviceMismatchError}
 RESULT = {"quantised": errors.ResultDtypeError, "meta": errors.ResultDeviceError}
@@ -46,6 +47,34 @@ def test_a_freed_storage(place):
     freed.untyped_storage().resize_(0)
     with pytest.raises(errors.NoMemoryError, match=f"{place} is a tensor whose storage was freed"):
         op(x, weight)
+
+
+@pytest.mark.parametrize(
+    ("fake", "message"),
+    [
+        pytest.param((True, False), "input is fake, and weight is not", id="input"),
+        pytest.param((False, True), "weight is fake, and input is not", id="weight"),
+    ],
+)
+def test_fake_and_ordinary_tensors_at_once(fake, message):
+    """The tensors are named, and a mode that takes both is left to take them."""
+    op, mode = op_with(a=noting()[0]), FakeTensorMode()
+
+    def call(mode):
+        tensors = (torch.ones(3, 8), torch.ones(8))
+        return op(*[mode.from_tensor(t) if f else t for t, f in zip(tensors, fake, strict=True)])
+
+    for _ in range(2):
+        with pytest.raises(errors.NoMemoryError, match=f"NotingFwdOp: {message}: it has no memory"):
+            call(mode)
+    assert call(FakeTensorMode(allow_non_fake_inputs=True)).shape == (3, 8)
+
+
+def test_ordinary_tensors_where_all_would_be_fake():
+    """The mode is said to make everything fake."""
+    op, x = op_with(a=noting()[0]), torch.ones(3, 8)
+    with FakeTensorMode(), pytest.raises(errors.NoMemoryError, match="fake, and input is not"):
+        op(x)
 
 
 @pytest.mark.parametrize("kind", ODD)

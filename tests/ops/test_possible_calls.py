@@ -110,12 +110,14 @@ def test_an_impossible_call(ask, changes, message):
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        pytest.param({"arch": "90"}, "arch must be an int of 0 or more, got '90'", id="text"),
-        pytest.param({"arch": 9.0}, "arch must be an int of 0 or more, got 9.0", id="float"),
+        pytest.param({"arch": "90"}, "arch must be an int of 1 or more, got '90'", id="text"),
+        pytest.param({"arch": 9.0}, "arch must be an int of 1 or more, got 9.0", id="float"),
         pytest.param(
-            {"sm_count": True}, "sm_count must be an int of 0 or more, got True", id="bool"
+            {"sm_count": True}, "sm_count must be an int of 1 or more, got True", id="bool"
         ),
-        pytest.param({"smem_budget": -1}, "smem_budget must be an int of 0 or more", id="negative"),
+        pytest.param({"smem_budget": -1}, "smem_budget must be an int of 1 or more", id="negative"),
+        pytest.param({"smem_budget": 0}, "smem_budget must be an int of 1 or more", id="no-memory"),
+        pytest.param({"sm_count": 0}, "sm_count must be an int of 1 or more, got 0", id="no-sm"),
     ],
 )
 def test_device_facts_that_no_device_has(stated, message):

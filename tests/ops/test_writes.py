@@ -8,7 +8,8 @@ from blend_family import StirFwdOp
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ops.center_family import PlainCenterFwdOp
-from tileops.errors import BufferOverlapError, ForwardOnlyError
+from tileops.errors import BufferOverlapError, ForwardOnlyError, LazyWriteError, NotATensorError
+from tileops.tensor_spec import TensorSpec
 
 ROWS = [pytest.param([4] * 6, id="plan"), pytest.param([4, 5, 6, 7], id="form")]
 
@@ -110,7 +111,9 @@ def test_a_buffer_on_an_input(case, name, warm):
     for _ in range(2):
         given = memory()
         x, out, *scale = case(given)
-        message = f"StirFwdOp: out must share no memory with an input, got .* memory of {name}"
+        message = (
+            f"StirFwdOp: out must share no memory with another tensor, got .* memory of {name}"
+        )
         with pytest.raises(BufferOverlapError, match=message) as caught:
             op(x, *scale, out=out)
         assert isinstance(caught.value, ValueError)
@@ -136,11 +139,97 @@ def test_columns_beside_columns():
         torch.testing.assert_close(op(x, out=given[:, 2:])[0], expected)
 
 
+STRIDED = [
+    pytest.param(lambda m: (m[:, :2], m[:, 1:3]), id="columns-that-meet"),
+    pytest.param(lambda m: (m[:4, :2], m[:4].t()[:2].t()), id="the-same-columns"),
+    pytest.param(lambda m: (m[:4], m[:4].t()), id="transposed"),
+    pytest.param(lambda m: (m[:4, ::2], m[:4, ::2]), id="every-other-column"),
+]
+
+
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("case", STRIDED)
+def test_a_strided_buffer_on_an_input(case, warm):
+    """Strides make no difference to what is read after it was written."""
+    op = PlainCenterFwdOp()
+    for _ in range(4 * warm):
+        x, out = case(memory())
+        op(x.clone(), out=torch.empty_strided(out.shape, out.stride()))
+    given = memory()
+    x, out = case(given)
+    for _ in range(2):
+        with pytest.raises(BufferOverlapError, match="out must share no memory with another"):
+            op(x, out=out)
+        assert torch.equal(given, memory())
+
+
+WRITTEN = [
+    pytest.param(lambda m: (m[:4], m[0], None, None), "total", "x", id="on-a-row"),
+    pytest.param(lambda m: (m[:4], m[4], m[4], None), "total", "scale", id="on-the-scale"),
+    pytest.param(lambda m: (m[:4], m[4], m[4].detach(), None), "total", "scale", id="on-a-view"),
+    pytest.param(lambda m: (m[:4], m[5], None, m[4:]), "total", "out", id="on-the-buffer"),
+    pytest.param(lambda m: (m[:4], m[4:, 0], m[4], None), "total", "scale", id="on-an-element"),
+]
+
+
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize(("case", "name", "other"), WRITTEN)
+def test_a_written_input_on_another_tensor(case, name, other, warm):
+    """Both are named, whether such a call is known or not, and nothing is written."""
+    op = PlainCenterFwdOp()
+
+    def call(given, apart):
+        *inputs, out = case(given)
+        if apart:
+            inputs = [None if one is None else one.clone() for one in inputs]
+        return op(*inputs, out=out)
+
+    for _ in range(4 * warm):
+        call(memory(), apart=True)
+    given = memory()
+    message = f"{name} must share no memory with another tensor, got .* in the memory of {other}"
+    for _ in range(2):
+        with pytest.raises(BufferOverlapError, match=message):
+            call(given, apart=False)
+        assert torch.equal(given, memory())
+
+
+def test_written_inputs_beside_each_other():
+    """Rows of one memory are tensors of their own."""
+    op, given = PlainCenterFwdOp(), memory()
+    for count in range(1, 5):
+        op(torch.ones(3, 4), given[1], given[2])
+        assert given[1].tolist() == [4 + count, 5 + count, 6 + count, 7 + count]
+
+
+@pytest.mark.parametrize("name", ["total", "out"])
+def test_a_view_that_negates_when_it_is_read(name):
+    """A kernel would write the other sign into memory."""
+    op, x = PlainCenterFwdOp(), torch.ones(4, 3)
+    good = {"total": torch.zeros(3), "out": torch.zeros(4, 3)}
+    lazy = torch._neg_view(good[name])
+    assert lazy.is_neg()
+    for _ in range(3):
+        assert op(x, **{name: good[name]})
+        with pytest.raises(LazyWriteError, match=f"{name} must lie in memory as it is read"):
+            op(x, **{name: lazy})
+    assert op(x, **{name: lazy.resolve_neg()})
+
+
+def test_a_view_that_negates_is_read():
+    """What is only read is resolved."""
+    op, x = PlainCenterFwdOp(), torch.randn(4, 3)
+    for _ in range(3):
+        torch.testing.assert_close(op(torch._neg_view(x)), op(-x))
+
+
 @pytest.mark.parametrize(
     "make",
     [
         pytest.param(lambda: torch.zeros(4).expand(4, 4), id="rows"),
         pytest.param(lambda: torch.zeros(4, 1).expand(4, 4), id="columns"),
+        pytest.param(lambda: torch.zeros(7).as_strided((4, 4), (1, 1)), id="diagonals"),
+        pytest.param(lambda: torch.zeros(13).as_strided((4, 4), (3, 1)), id="ends-of-rows"),
     ],
 )
 def test_an_expanded_buffer(make):
@@ -158,6 +247,16 @@ def test_a_buffer_that_requires_a_gradient():
         op(torch.ones(4, 3), out=out)
     with torch.no_grad():
         assert op(torch.ones(4, 3), out=out)[0] is out
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_description_for_a_buffer(warm):
+    """A call can be explained from one, and not made."""
+    op, x = PlainCenterFwdOp(), torch.ones(4, 3)
+    for _ in range(3 * warm):
+        op(x, out=torch.empty(4, 3))
+    with pytest.raises(NotATensorError, match="out must be a tensor, got a TensorSpec"):
+        op(x, out=TensorSpec((4, 3), torch.float32, "cpu"))
 
 
 def test_fake_buffers_have_no_places():

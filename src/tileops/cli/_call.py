@@ -9,7 +9,7 @@ import torch
 
 from tileops.cli._call_words import GivenCall, GivenTensor
 from tileops.cli._failure import LoadFailure, UsageFailure
-from tileops.errors import SignatureError
+from tileops.errors import SignatureError, TensorSpecError
 from tileops.introspect.explanation import TensorCall
 from tileops.manifest import ParamDecl, Signature, Workload
 from tileops.ops._signature import CallChecks, workload_inputs, workload_params
@@ -34,12 +34,12 @@ def requests_of(
     workload = _workload(op, given)
     params = {} if workload is None else workload_params(signature, workload)
     params |= {name: _param(signature, name, value) for name, value in given.params.items()}
-    specs = _inputs(signature, workload, given, device)
     try:
+        specs = _inputs(signature, workload, given, device)
         call = CallChecks(op.__name__, signature, params).check(specs)
         made = _constructed(op, params)
         requests = made.checked_requests(*specs)
-    except SignatureError as error:
+    except (SignatureError, TensorSpecError) as error:
         raise UsageFailure(str(error)) from error
     except NotImplementedError as error:
         raise UsageFailure(str(error), remedy=f"ask {op.__name__} by its facts") from error

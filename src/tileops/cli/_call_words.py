@@ -122,4 +122,7 @@ def _split(row: OpRow, word: str) -> tuple[str, str]:
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(int(size) for size in text.split(",") if size.strip())
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if any(len(word) > 18 for word in words):
+        raise ValueError("no tensor has a stride of more than 18 digits")
+    return tuple(map(int, words))

@@ -21,7 +21,7 @@ Device = Annotated[str | None, typer.Option(help="Ask about a device: cpu, cuda:
 SmCount = Annotated[int | None, typer.Option(callback=at_least(1), help="State the number of SMs.")]
 SmemBudget = Annotated[
     int | None,
-    typer.Option(callback=at_least(0), help="State the bytes of shared memory a block can use."),
+    typer.Option(callback=at_least(1), help="State the bytes of shared memory a block can use."),
 ]
 
 

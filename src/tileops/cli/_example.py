@@ -14,6 +14,7 @@ from tileops.cli._call import requests_of
 from tileops.cli._call_words import GivenCall
 from tileops.cli._facts import WORDS
 from tileops.cli._failure import Failure
+from tileops.ops._possible import impossibility
 from tileops.ops.op import Op
 
 __all__ = ["example_call", "example_command"]
@@ -51,7 +52,7 @@ def example_call(
     required = [one for one in facts_declared(spec) if one.required and one.name not in known]
     for values in (_of_workload(op, interface), _least(required)):
         found = {one.name: values[one.name] for one in required if one.name in values}
-        if len(found) == len(required) and spec(**{**known, **found}).impossible() is None:
+        if len(found) == len(required) and impossibility(spec(**{**known, **found})) is None:
             return found
     return None
 

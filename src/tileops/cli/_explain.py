@@ -23,8 +23,6 @@ from tileops.cli._places import DeviceOptions, read_places
 from tileops.cli._question import (
     chosen_interfaces,
     complete_facts,
-    reject_impossible,
-    reject_infinite,
     reject_strangers,
 )
 from tileops.cli._render import write
@@ -37,6 +35,7 @@ from tileops.introspect.explanation import (
     explain_request,
     target_answer,
 )
+from tileops.ops._possible import impossibility
 from tileops.ops.op import Op
 from tileops.selection import Stage
 
@@ -90,13 +89,14 @@ def ask(question: Question) -> Explanation:
         _check_keys(question, [one.key for name in chosen for one in tables[name].candidates])
         device = places.places[0].torch_device()
         call, requests, defaulted = _requests(question, op, chosen, device)
+        possible, impossible = _sorted_out(requests)
         answers = []
-        for name, spec, facts in requests:
-            if question.why_not is not None:
-                reject_infinite(facts, "--why-not")
+        for name, spec, facts in possible:
             answer = explain_request(tables[name], spec, facts, places.places)
             asked = question.why_not if question.why_not in answer.keys else None
             answers.append(_with_detail(answer, spec, asked))
+        if impossible:
+            _check_keys(question, [key for one in answers for key in one.keys], "possible key")
         return Explanation(
             op.__name__,
             target_answer(op, question.target, device),
@@ -106,6 +106,7 @@ def ask(question: Question) -> Explanation:
             op.registry.failures,
             supposing_words(added, removed),
             call,
+            impossible,
         )
 
 
@@ -123,8 +124,6 @@ def _requests(
     """
     if question.call is not None:
         call, requests = requests_of(op, question.call, device)
-        for _, spec in requests:
-            reject_impossible(spec)
         found = [(name, type(spec), spec.facts()) for name, spec in requests if name in chosen]
         if requests and not found:
             names = ", ".join(dict.fromkeys(name for name, _ in requests))
@@ -143,6 +142,22 @@ def _requests(
     return None, asked, tuple(defaulted)
 
 
+def _sorted_out(requests: Sequence[Asked]) -> tuple[list[Asked], dict[str, str]]:
+    """Return the requests that an op can make, and why it makes no other, by interface.
+
+    Raises:
+        UsageFailure: It makes none of them.
+    """
+    reasons = [(name, impossibility(spec(**facts))) for name, spec, facts in requests]
+    possible = [one for one, (_, why) in zip(requests, reasons, strict=True) if why is None]
+    impossible = {name: why for name, why in reasons if why is not None}
+    if impossible and not possible:
+        raise UsageFailure(
+            f"no op makes such a call: {'; '.join(dict.fromkeys(impossible.values()))}"
+        )
+    return possible, impossible
+
+
 def _with_detail(answer: InterfaceAnswer, spec: type[CallSpec], key: str | None) -> InterfaceAnswer:
     """Add what formulas say, loading what makes them only where there is something to say."""
     refused = any(v.stage is Stage.REFUSED for g in answer.groups for v in g.selection.verdicts)
@@ -153,11 +168,11 @@ def _with_detail(answer: InterfaceAnswer, spec: type[CallSpec], key: str | None)
     return detailed(answer, spec, key)
 
 
-def _check_keys(question: Question, keys: Sequence[str]) -> None:
+def _check_keys(question: Question, keys: Sequence[str], what: str = "key") -> None:
     """Reject a key that none of the interfaces asked about has."""
     for key in (question.why_not, question.expect):
         if key is not None and key not in keys:
-            raise unknown(f"key of {question.row.name}", key, keys)
+            raise unknown(f"{what} of {question.row.name}", key, keys)
 
 
 def _check_target(op: type[Op], target: str | None) -> None:

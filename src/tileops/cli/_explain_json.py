@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from tileops.tensor_spec import TensorSpec
 if TYPE_CHECKING:
     from tileops.introspect.why_not import WhyNot
 
-SCHEMA = "tileops.explain/1.2"
+SCHEMA = "tileops.explain/1.3"
 
 
 def explanation_record(answer: Explanation) -> dict[str, Any]:
@@ -40,6 +39,7 @@ def explanation_record(answer: Explanation) -> dict[str, Any]:
         "supposing": list(answer.supposing),
         "load_failures": [_failure_record(one) for one in answer.load_failures],
         "interfaces": [_interface_record(answer, one) for one in answer.interfaces],
+        "impossible": dict(answer.impossible),
     }
 
 
@@ -169,7 +169,4 @@ def _edge_record(edge: Edge) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
-    # JSON has no infinities.
-    if isinstance(value, float) and not math.isfinite(value):
-        return spell(value)
     return value if isinstance(value, (bool, int, float, str, type(None))) else spell(value)

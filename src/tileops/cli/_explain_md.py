@@ -10,6 +10,7 @@ from tileops.cli._explain_text import (
     edge_reason,
     edges_sentence,
     facts_sentence,
+    impossible_sentence,
     nothing_sentence,
     places_sentence,
     reproduction,
@@ -36,6 +37,10 @@ def explanation_markdown(answer: Explanation) -> str:
     elif answer.every_board:
         parts.append("No GPU here and none named: every known board.\n")
     parts += [_interface(answer, one) for one in answer.interfaces]
+    parts += [
+        f"### `{answer.op}.{name}`\n\n{_escaped(impossible_sentence(reason))}.\n"
+        for name, reason in answer.impossible.items()
+    ]
     return "\n".join(parts)
 
 

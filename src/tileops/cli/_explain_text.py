@@ -54,6 +54,9 @@ def explanation_lines(answer: Explanation, whole: bool = False) -> Iterator[Line
     for one in answer.interfaces:
         yield ()
         yield from _interface_lines(shown, one)
+    for name, reason in answer.impossible.items():
+        yield ()
+        yield ((f"{answer.op}.{name}  ", "bold"), (impossible_sentence(reason), ""))
     yield from legend_lines(answer, whole, shown.conditions)
 
 
@@ -114,6 +117,11 @@ def nothing_sentence(answer: Explanation) -> str | None:
     if answer.runs_nothing:
         return "nothing runs: every tensor that the call writes is empty"
     return None if answer.interfaces else "this call asks for no kernel"
+
+
+def impossible_sentence(reason: str) -> str:
+    """Say why an interface is not asked."""
+    return f"not asked, for no op makes such a call: {reason}"
 
 
 def facts_sentence(answer: Explanation, one: InterfaceAnswer) -> str:

@@ -17,7 +17,7 @@ from tileops.cli._map_svg import line_svg, page, raster_svg
 from tileops.cli._map_text import line_lines, raster_lines
 from tileops.cli._ops import tables_of_op
 from tileops.cli._places import DeviceOptions, read_places
-from tileops.cli._question import chosen_interfaces, filled_facts, given_facts, reject_infinite
+from tileops.cli._question import chosen_interfaces, complete_facts, given_facts
 from tileops.cli._render import write
 from tileops.cli._stdout import emit
 from tileops.cli._vary import read_axis
@@ -25,6 +25,7 @@ from tileops.introspect.detail import machine_of
 from tileops.introspect.explanation import Place
 from tileops.introspect.maps import Axis, Raster, SelectionLine, line, raster
 from tileops.introspect.symbolic.exploration import explore
+from tileops.ops._possible import impossibility
 from tileops.selection import fact_flag
 
 
@@ -55,8 +56,7 @@ def ask(
         stated = given_facts(ctx)
         _check_axes(axes, stated)
         given = {**stated, **{axis.fact: axis.low for axis in axes}}
-        facts, _ = filled_facts(op, names[0], given)
-        reject_infinite(facts, "a map")
+        facts, _ = complete_facts(op, names[0], given)
         facts |= _possible(spec, facts, axes)
         call = _place(options).call(spec, facts).resolved()
         explored = explore(tables[names[0]], spec, (machine_of(call),))
@@ -95,12 +95,12 @@ def _possible(
     tried = [[*range(axis.low, axis.high + 1)[:_MOST_TRIED], axis.high] for axis in axes]
     for values in product(*tried):
         found = dict(zip(names, values, strict=True))
-        if spec(**{**facts, **found}).impossible() is None:
+        if impossibility(spec(**{**facts, **found})) is None:
             return found
     spans = " and ".join(f"{axis.fact} from {axis.low} to {axis.high}" for axis in axes)
     raise UsageFailure(
         f"no {spans} makes a possible call",
-        cause=f"at the low end, {spec(**facts).impossible()}",
+        cause=f"at the low end, {impossibility(spec(**facts))}",
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from tileops.call_spec import CallSpec, Fact, facts_declared
+from tileops.call_spec import Fact, facts_declared
 from tileops.cli._facts import FACTS
 from tileops.cli._failure import UsageFailure, unknown
 from tileops.ops.op import Op
@@ -61,20 +60,6 @@ def complete_facts(
     """Return every fact of an interface's call spec, and the names of those defaulted.
 
     Raises:
-        UsageFailure: A required fact is missing, a value lies outside its range, or no op makes
-            such a call.
-    """
-    facts, defaulted = filled_facts(op, interface, given)
-    reject_impossible(op.interfaces[interface].request(**facts))
-    return facts, defaulted
-
-
-def filled_facts(
-    op: type[Op], interface: str, given: dict[str, Any]
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return every fact as `complete_facts` does, whether or not an op makes such a call.
-
-    Raises:
         UsageFailure: A required fact is missing, or a value lies outside its range.
     """
     spec = op.interfaces[interface].request
@@ -101,28 +86,6 @@ def _missing(op: type[Op], interface: str, filled: Mapping[str, Any]) -> str:
     if entry is not None and entry.workloads:
         more += " and workload"
     return more if command is None else f"{command}\n{more}"
-
-
-def reject_infinite(facts: Mapping[str, Any], asked: str) -> None:
-    """Reject a question that only formulas answer, which are about finite numbers.
-
-    Raises:
-        UsageFailure: A fact is infinite.
-    """
-    for name, value in facts.items():
-        if isinstance(value, float) and math.isinf(value):
-            raise UsageFailure(f"{asked} needs finite facts, and {fact_flag(name)} is {value}")
-
-
-def reject_impossible(call: CallSpec) -> None:
-    """Reject a call that no op makes.
-
-    Raises:
-        UsageFailure: The call spec says why.
-    """
-    reason = call.impossible()
-    if reason is not None:
-        raise UsageFailure(f"no op makes such a call: {reason}")
 
 
 def _value(fact: Fact, value: Any) -> Any:

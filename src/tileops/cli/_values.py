@@ -113,12 +113,12 @@ def read_value(row: FactRow, text: str, label: str) -> Any:
 
 def _number(text: str) -> float:
     value = float(text)
-    if math.isnan(value):
+    if not math.isfinite(value):
         raise ValueError(text)
     return value
 
 
-_WANTED = {"int": "a whole number", "float": "a number"}
+_WANTED = {"int": "a whole number", "float": "a finite number"}
 
 
 def read_dtype(text: str, label: str) -> str:

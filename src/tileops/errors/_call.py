@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tileops.errors._root import DispatchError
+from tileops.errors._root import DispatchError, TileopsError
 
 if TYPE_CHECKING:
     from tileops.selection import Selection
@@ -98,6 +98,25 @@ class CallSpecDeviceError(DispatchError, TypeError):
         "{spec}.device must be a torch.device, its name or None, got {value}. "
         "Give facts by keyword: device is the first field"
     )
+
+
+class TensorSpecError(TileopsError, ValueError):
+    """A description of a tensor that no tensor has.
+
+    Attributes:
+        member: The member of the description.
+        requirement: What it must be, as the end of a sentence.
+        given: What it is.
+
+    Cause:
+        A size or a stride is negative or no integer, there is a stride too few or too many, or
+        the dtype or the device is none.
+
+    Remedy:
+        Describe a tensor that there is, or take the description of one with ``TensorSpec.of``.
+    """
+
+    template = "TensorSpec: {member} must {requirement}, got {given}"
 
 
 class SelectionError(DispatchError, ValueError):
@@ -246,14 +265,81 @@ class GradientFormError(DispatchError, TypeError):
 
     Cause:
         ``gradient()`` returns neither a ``Gradient`` nor None, or one whose ``run`` cannot be
-        called.
+        called or whose other members are no tuples of names.
 
     Remedy:
-        Return a ``tileops.ops.gradient.Gradient`` with a function to run, or None.
+        Return a ``tileops.ops.gradient.Gradient`` with tuples of names and a function to run, or
+        None.
     """
 
     template = (
-        "{op}: gradient() returned {value}; return a Gradient whose run can be called, or None"
+        "{op}: gradient() returned {value}; return a Gradient whose run can be called and whose "
+        "other members are tuples of names, or None"
+    )
+
+
+class RepeatedGradientNameError(DispatchError, ValueError):
+    """The backward that an op declares names one tensor twice in one place.
+
+    Cause:
+        A name stands twice in ``inputs``, ``outputs`` or ``saved`` of what ``gradient()`` returns.
+
+    Remedy:
+        Name every tensor once.
+    """
+
+    template = "{op}: {field} of its gradient() name {name!r} twice. Name it once"
+
+
+class GradientOfNothingError(DispatchError, ValueError):
+    """The backward that an op declares is one of no output.
+
+    Cause:
+        ``outputs`` of what ``gradient()`` returns is empty, so no result would require a gradient.
+
+    Remedy:
+        Name the outputs that a gradient comes back for, or return None for an op without a
+        backward.
+    """
+
+    template = (
+        "{op}: its gradient() names no output, so every result would be detached silently. Name "
+        "the outputs that a gradient comes back for, or return None"
+    )
+
+
+class SecondDerivativeError(ForwardOnlyError):
+    """A gradient of the op is computed so that it can be differentiated itself.
+
+    Cause:
+        ``create_graph=True`` asks for a graph of the backward, and the backward records none.
+
+    Remedy:
+        Compute the gradient without ``create_graph``, or give the op that runs the backward one of
+        its own.
+    """
+
+    template = (
+        "{op}: its gradient is computed with create_graph=True, and its backward gives none of its "
+        "own: a second derivative would be cut off silently. Leave create_graph out, or pass the "
+        "op detached inputs"
+    )
+
+
+class BatchedGradientError(DispatchError, NotImplementedError):
+    """Several gradients of one result of the op are computed at once.
+
+    Cause:
+        ``is_grads_batched=True``, ``vectorize=True`` or ``torch.func.vmap`` maps over the backward,
+        whose kernels read one gradient.
+
+    Remedy:
+        Ask for the gradients one after another.
+    """
+
+    template = (
+        "{op}: its backward is mapped over a batch of gradients, by is_grads_batched, vectorize or "
+        "vmap, and its kernels read one gradient. Ask for the gradients one after another"
     )
 
 

@@ -270,13 +270,28 @@ class BufferShapeError(SignatureError, ValueError):
 
 
 class BufferOverlapError(SignatureError, ValueError):
-    """A buffer shares memory with an input, or several of its elements lie in one place.
+    """A tensor that is written shares memory with another, or its elements with each other.
 
     Cause:
-        The buffer is an input, a view of one, or an expanded tensor.
+        A buffer, or an input that the call writes, is another tensor of the call, a view of one,
+        or an expanded tensor.
 
     Remedy:
         Pass a tensor of its own, or leave the buffer out.
+    """
+
+    stage = "memory"
+
+
+class LazyWriteError(SignatureError, ValueError):
+    """A tensor that is written negates or conjugates what lies in memory when it is read.
+
+    Cause:
+        The tensor is a lazy view, as ``torch.conj``, ``.imag`` of one or ``torch._neg_view`` make
+        it, and a kernel writes through addresses.
+
+    Remedy:
+        Pass what ``resolve_neg()`` or ``resolve_conj()`` returns, and copy it back.
     """
 
     stage = "memory"

@@ -13,6 +13,9 @@ def shown(value: object) -> str:
     try:
         return repr(value)
     except (Exception, SystemExit) as error:
+        if type(value) is int:
+            # Python writes no more than some thousand digits.
+            return f"an int of {value.bit_length()} bits"
         return f"<{type(value).__qualname__}, whose repr raises {type(error).__name__}>"
 
 

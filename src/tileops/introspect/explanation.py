@@ -164,6 +164,7 @@ class Explanation:
         load_failures: The installed backends that did not load; their kernels take no part.
         supposing: The options that suppose other keys than the op has.
         call: The call, where it was given as tensors.
+        impossible: Why no op asks the further interfaces for such a kernel, by interface.
     """
 
     op: str
@@ -174,6 +175,7 @@ class Explanation:
     load_failures: tuple[LoadFailure, ...] = ()
     supposing: tuple[str, ...] = ()
     call: TensorCall | None = None
+    impossible: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def runs_nothing(self) -> bool:

@@ -66,6 +66,14 @@ class Expression:
             node,
         )
 
+    @classmethod
+    def all_of(cls, conditions: Sequence[Expression]) -> Expression:
+        """Return the condition that several hold, each asked only where those before it do."""
+        nodes = [one._node for one in conditions]
+        if len(nodes) < 2:
+            return conditions[0] if nodes else cls.of(ast.Constant(value=True))
+        return cls.of(ast.BoolOp(ast.And(), nodes))
+
     def evaluate(self, scope: Scope) -> Any:
         """Return the value in a scope.
 

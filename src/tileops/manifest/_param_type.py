@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from tileops.errors.wording import shown
 from tileops.manifest._dtype import check_dtype
 from tileops.manifest._form import FormError, nearest
 
@@ -47,7 +48,9 @@ class ParamType:
         try:
             return _CONVERT[self.kind](value)
         except (TypeError, OverflowError):
-            raise FormError(f"must be {self}, got {value!r} ({type(value).__name__})") from None
+            raise FormError(
+                f"must be {self}, got {shown(value)} ({type(value).__name__})"
+            ) from None
 
     def __str__(self) -> str:
         return f"{self.kind} | None" if self.nullable else self.kind

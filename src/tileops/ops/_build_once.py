@@ -58,6 +58,16 @@ class BuildOnce(Generic[K, V]):
             self._use(key, found, self._limit)
         return found[0]
 
+    def found(self, key: K) -> V | None:
+        """Return the value of *key* where it can be handed out at once; None says nothing.
+
+        A value that may have to be tuned first, or to be counted as used, is asked for by `get`.
+        """
+        if self.tuning or self._limit is not None:
+            return None
+        found = self._values.get(key)
+        return None if found is None else found[0]
+
     def tune(self) -> None:
         """Tune every value built so far, and every later one before it is handed out.
 

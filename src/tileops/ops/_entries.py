@@ -76,8 +76,11 @@ class EntryCache:
         """
         identity, factory = _checked_entry(op, kernel_type, call)
         place = (interface, kernel_type, identity, call.device)
-        with naming(op, key, kernel_type, call.device, identity):
-            kernel = self._built.get(place, call.device, _checked_factory(op, kernel_type, factory))
+        kernel = self._built.found(place)
+        if kernel is None:
+            build = _checked_factory(op, kernel_type, factory)
+            with naming(op, key, kernel_type, call.device, identity):
+                kernel = self._built.get(place, call.device, build)
         self._by_call[interface, call] = kernel
         return kernel
 

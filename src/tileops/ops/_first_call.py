@@ -46,7 +46,7 @@ def first_call(
     """
     if op.checks is None:
         raise MissingSignatureError(op=type(op).__name__)
-    for name, one in zip(op.input_names, inputs, strict=False):
+    for name, one in (*zip(op.input_names, inputs, strict=False), *buffers.items()):
         if isinstance(one, TensorSpec):
             # The checks accept descriptions, since a call can be explained from them.
             raise NotATensorError(

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 
-from tileops.call_spec import CallSpec, Fact, facts_declared
-from tileops.errors import ImpossibleCallError
+from tileops.call_spec import CallSpec, Fact, Range, facts_declared
+from tileops.device import FACT_NAMES
+from tileops.errors import ImpossibleCallError, UnknownArgumentError
 from tileops.errors.wording import shown
 
-__all__ = ["check_possible"]
+__all__ = ["check_possible", "check_stated", "impossibility"]
 
 _NAMES = {
     bool: "a bool",
@@ -27,7 +30,11 @@ _NAMES = {
     torch.dtype: "a dtype",
 }
 
+_BEYOND = 2**63
+"""No tensor has such a size, and no kernel takes such an argument."""
+
 _facts: WeakKeyDictionary[type[CallSpec], tuple[Fact, ...]] = WeakKeyDictionary()
+_ranges: WeakKeyDictionary[type[CallSpec], tuple[tuple[str, Range], ...]] = WeakKeyDictionary()
 
 
 def check_possible(op: str, interface: str, call: CallSpec, *, typed: bool = False) -> None:
@@ -43,30 +50,60 @@ def check_possible(op: str, interface: str, call: CallSpec, *, typed: bool = Fal
         ImpossibleCallError: A fact has another type or lies outside its range, or the call spec
             says why no op makes such a call.
     """
-    problem = (None if typed else _mistyped(call)) or call.impossible() or _out_of_range(call)
+    problem = impossibility(call, typed=typed)
     if problem is not None:
         raise ImpossibleCallError(op=op, interface=interface, problem=problem)
 
 
+def impossibility(call: CallSpec, *, typed: bool = False) -> str | None:
+    """Say why no op makes a call, or None.
+
+    Args:
+        call: The call.
+        typed: Whether the facts are known to have their types.
+    """
+    return (None if typed else _mistyped(call)) or call.impossible() or _out_of_range(call)
+
+
+def check_stated(op: str, stated: Iterable[str]) -> None:
+    """Check the keywords that state facts of a device.
+
+    Raises:
+        UnknownArgumentError: One is no such fact.
+    """
+    for name in stated:
+        if name not in FACT_NAMES:
+            close = get_close_matches(name, FACT_NAMES, n=1, cutoff=0.4)
+            raise UnknownArgumentError(
+                op=op,
+                tensor=name,
+                requirement=f"device fact to state, such as {', '.join(FACT_NAMES)}",
+                given=f"; did you mean {close[0]!r}?" if close else "",
+            )
+
+
 def _mistyped(call: CallSpec) -> str | None:
     for name, stated in call.stated_facts().items():
-        if not isinstance(stated, int) or isinstance(stated, bool) or stated < 0:
-            return f"{name} must be an int of 0 or more, got {shown(stated)}"
+        if not isinstance(stated, int) or isinstance(stated, bool) or stated < 1:
+            return f"{name} must be an int of 1 or more, got {shown(stated)}"
+        if stated >= _BEYOND:
+            return f"{name} must be an int below 2**63, got {shown(stated)}"
     for fact in _declared(type(call)):
         value = getattr(call, fact.name)
         wanted = _wanted(fact)
         if wanted is not None and not _fits(fact, value):
             kind = type(value).__name__
             return f"{fact.name} must be {wanted}, got {shown(value)} ({kind})"
+        if fact.kind is int and value is not None and not -_BEYOND <= value < _BEYOND:
+            return f"{fact.name} must be an int of 64 bits, got {shown(value)}"
     return None
 
 
 def _out_of_range(call: CallSpec) -> str | None:
-    for fact in _declared(type(call)):
-        if fact.range is not None:
-            value = getattr(call, fact.name)
-            if value is not None and value not in fact.range:
-                return f"{fact.name} must be {fact.range}, got {value}"
+    for name, allowed in _ranged(type(call)):
+        value = getattr(call, name)
+        if value is not None and value not in allowed:
+            return f"{name} must be {allowed}, got {value}"
     return None
 
 
@@ -75,6 +112,14 @@ def _declared(spec: type[CallSpec]) -> tuple[Fact, ...]:
     if facts is None:
         facts = _facts[spec] = facts_declared(spec)
     return facts
+
+
+def _ranged(spec: type[CallSpec]) -> tuple[tuple[str, Range], ...]:
+    ranges = _ranges.get(spec)
+    if ranges is None:
+        stated = [(one.name, one.range) for one in _declared(spec)]
+        ranges = _ranges[spec] = tuple([(name, one) for name, one in stated if one is not None])
+    return ranges
 
 
 def _wanted(fact: Fact) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from tileops.backend import Registry, TargetChoice, check_named_target, choose_target
-from tileops.errors import TargetKernelError
+from tileops.errors import ArgumentTypeError, TargetKernelError
 from tileops.errors.wording import shown
 from tileops.ops._build_once import BuildOnce
 from tileops.tensor_spec import TensorSpec
@@ -27,6 +27,18 @@ class Serving:
     """Which target serves an op instance, and the kernels that the target has built for it."""
 
     def __init__(self, registry: Registry, op: str, argument: str | None) -> None:
+        """Take what names the target; whether there is such a target is asked by the first call.
+
+        Raises:
+            ArgumentTypeError: *argument* is no name.
+        """
+        if argument is not None and not (isinstance(argument, str) and argument):
+            raise ArgumentTypeError(
+                op=op,
+                tensor="target",
+                requirement="be the name of a target, or None",
+                given=shown(argument),
+            )
         self._registry = registry
         self._op = op
         self._argument = argument

@@ -7,12 +7,15 @@ backward still needs what was there, and does not notice that a buffer lies on a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import itemgetter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, permutations
 from typing import Any
 
 import torch
 
-from tileops.errors import BufferOverlapError
+from tileops.errors import BufferOverlapError, LazyWriteError
+from tileops.ops._overlap import Extent, overlaps_itself, share
 from tileops.ops._plan import Run
 from tileops.ops._signature import BoundCall
 
@@ -21,8 +24,7 @@ __all__ = ["writing"]
 # What `torch.autograd.graph.increment_version` calls, which costs as much again.
 _increment_version: Callable[[Iterable[torch.Tensor]], None] = torch._C._increment_version
 
-Pair = tuple[str, int, int, str, int]
-"""A buffer's keyword and bytes, an input's place, name and bytes."""
+Places = tuple[int, ...]
 
 
 def writing(
@@ -37,80 +39,128 @@ def writing(
         buffers: Its buffers by keyword.
 
     Raises:
-        BufferOverlapError: Several elements of a buffer lie in one place; by the calls, an input
-            lies in a buffer.
+        LazyWriteError: A tensor that is written negates or conjugates when it is read.
+        BufferOverlapError: Several elements of a tensor that is written lie in one place; by the
+            calls, one lies on another tensor.
     """
     if not call.written and not buffers:
         return run
-    places = [
+    names = [*call.inputs][: len(inputs)]
+    tensors = [*inputs, *buffers.values()]
+    labels = [*names, *buffers]
+    written = tuple(
         place
-        for place, (name, one) in enumerate(zip(call.inputs, inputs, strict=False))
-        if name in call.written and one is not None and not one.is_inference()
-    ]
-    noted = _noted(run, places)
-    return _into(noted, call, inputs, buffers) if buffers else noted
+        for place, label in enumerate(labels)
+        if tensors[place] is not None and (label in call.written or place >= len(inputs))
+    )
+    for place in written:
+        _check_alone(call.op, labels[place], tensors[place])
+    reached = {} if call.device.type not in _ADDRESSED else _reached(call, tensors)
+    noted = tuple(place for place in written if not tensors[place].is_inference())
+    plain = not buffers and not call.execution
+    keywords = None if plain else tuple(buffers)
+    make = _written_out(len(inputs), keywords, tuple(reached), written, noted)
+    lengths = [one.length for one in reached.values()]
+    check = _Check(call.op, labels, reached, written)
+    return make(run, check, _increment_version, lengths, [-one for one in lengths])
 
 
-def _noted(run: Run, places: Sequence[int]) -> Run:
-    """Return *run*, the writes into the inputs at these places told to torch."""
-    if not places:
-        return run
-    first, *others = places
-    pick = itemgetter(first, *others) if others else lambda inputs: (inputs[first],)
-
-    def run_and_note(*inputs: Any, **given: Any) -> Any:
-        results = run(*inputs, **given)
-        _increment_version(pick(inputs))
-        return results
-
-    return run_and_note
+_ADDRESSED = ("cpu", "cuda")
+"""Device types whose tensors have addresses; a vendor's need not."""
 
 
-def _into(
-    run: Run, call: BoundCall, inputs: Sequence[Any], buffers: Mapping[str, torch.Tensor]
-) -> Run:
-    """Return *run*, the writes into the buffers told to torch, and none of them on an input."""
-    for keyword, buffer in buffers.items():
-        _check_itself(call.op, keyword, buffer)
-    pairs = _pairs(call, inputs, buffers)
-    keywords = [name for name, one in buffers.items() if not one.is_inference()]
-
-    def run_and_note(*inputs: Any, **given: Any) -> Any:
-        for keyword, size, place, name, length in pairs:
-            start, other = given[keyword].data_ptr(), inputs[place].data_ptr()
-            if start < other + length and other < start + size:
-                raise BufferOverlapError(
-                    op=call.op,
-                    tensor=keyword,
-                    requirement="share no memory with an input",
-                    given=f"a tensor in the memory of {name}",
-                )
-        results = run(*inputs, **given)
-        _increment_version([given[keyword] for keyword in keywords])
-        return results
-
-    return run_and_note
-
-
-def _check_itself(op: str, keyword: str, buffer: torch.Tensor) -> None:
-    strides = zip(buffer.shape, buffer.stride(), strict=True)
-    if buffer.numel() and any(size > 1 and stride == 0 for size, stride in strides):
+def _check_alone(op: str, name: str, tensor: torch.Tensor) -> None:
+    if tensor.is_neg() or tensor.is_conj():
+        what = "negates" if tensor.is_neg() else "conjugates"
+        raise LazyWriteError(
+            op=op,
+            tensor=name,
+            requirement="lie in memory as it is read",
+            given=f"a view that {what} when it is read; pass what resolve_neg() or resolve_conj() "
+            "returns",
+        )
+    if tensor.numel() and overlaps_itself(tensor):
         raise BufferOverlapError(
             op=op,
-            tensor=keyword,
+            tensor=name,
             requirement="hold every element in a place of its own",
-            given=f"shape {tuple(buffer.shape)} with strides {buffer.stride()}",
+            given=f"shape {tuple(tensor.shape)} with strides {tensor.stride()}",
         )
 
 
-def _pairs(
-    call: BoundCall, inputs: Sequence[Any], buffers: Mapping[str, torch.Tensor]
-) -> list[Pair]:
-    """Return the pairs that can be told by where they begin: both are dense."""
-    return [
-        (keyword, buffer.nbytes, place, name, one.nbytes)
-        for keyword, buffer in buffers.items()
-        if buffer.is_contiguous()
-        for place, (name, one) in enumerate(zip(call.inputs, inputs, strict=False))
-        if one is not None and one.device == buffer.device and one.is_contiguous() and one.numel()
-    ]
+def _reached(call: BoundCall, tensors: Sequence[Any]) -> dict[int, Extent]:
+    """Return what every tensor reaches that has elements, by its place."""
+    return {
+        place: Extent.of(one)
+        for place, one in enumerate(tensors)
+        if one is not None and one.numel() and one.device == call.device
+    }
+
+
+@dataclass(frozen=True)
+class _Check:
+    """Raises for a tensor that is written and shares memory with another one."""
+
+    op: str
+    labels: Sequence[str]
+    extents: Mapping[int, Extent]
+    written: Places
+
+    def __call__(self, starts: Mapping[int, int]) -> None:
+        """Look closely at tensors that may touch.
+
+        Args:
+            starts: Where each begins, by its place.
+        """
+        for place, other in permutations(starts, 2):
+            apart = starts[other] - starts[place]
+            if place in self.written and share(self.extents[place], self.extents[other], apart):
+                raise BufferOverlapError(
+                    op=self.op,
+                    tensor=self.labels[place],
+                    requirement="share no memory with another tensor",
+                    given=f"a tensor in the memory of {self.labels[other]}",
+                )
+
+
+@lru_cache(maxsize=256)
+def _written_out(
+    count: int, keywords: tuple[str, ...] | None, reached: Places, written: Places, noted: Places
+) -> Callable[..., Run]:
+    """Return what makes the function that runs calls, and first looks at addresses.
+
+    The comparisons are written out, since a loop over them costs as much as a small call.
+
+    Args:
+        count: The number of inputs.
+        keywords: The buffers, counted after the inputs; None where no keyword is passed.
+        reached: The tensors that have memory.
+        written: Those that may share it with no other.
+        noted: Those whose writes are told to torch.
+    """
+    tensors = [f"x{place}" for place in range(count)]
+    tensors += [f"given[{keyword!r}]" for keyword in keywords or ()]
+    pairs = [(a, b) for a, b in combinations(reached, 2) if a in written or b in written]
+    lines = []
+    if pairs:
+        lines += [f"a{place} = {tensors[place]}.data_ptr()" for place in reached]
+        touching = [f"before{one} < a{one} - a{two} < length{two}" for one, two in pairs]
+        starts = ", ".join(f"{place}: a{place}" for place in reached)
+        lines += [f"if {' or '.join(touching)}: check({{{starts}}})"]
+    arguments = "".join(f"x{place}, " for place in range(count))
+    arguments += "" if keywords is None else "**given"
+    lines += [f"results = run({arguments})"]
+    lines += [f"note(({', '.join(tensors[place] for place in noted)},))"] if noted else []
+    body = "\n        ".join([*lines, "return results"])
+    source = f"""
+def make(run, check, note, lengths, before):
+    [{", ".join(f"length{place}" for place in reached)}] = lengths
+    [{", ".join(f"before{place}" for place in reached)}] = before
+    def run_and_note({arguments}):
+        {body}
+    return run_and_note
+"""
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    make: Callable[..., Run] = namespace["make"]
+    return make

@@ -26,7 +26,7 @@ from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, sh
 from tileops.ops._observers import join, tell
 from tileops.ops._plan import Plan, Run
 from tileops.ops._plans import Plans
-from tileops.ops._possible import check_possible
+from tileops.ops._possible import check_possible, check_stated
 from tileops.ops._recognise import Recognise, modes, nothing
 from tileops.ops._serving import Serving
 from tileops.ops._signature import CallChecks
@@ -88,6 +88,7 @@ class Op:
             params: The parameters of the op, as the subclass's constructor names them.
 
         Raises:
+            SignatureError: A parameter is unknown, missing, or has a wrong value.
             DispatchError: A class, a key or a preference breaks the contract.
         """
         name = type(self).__name__
@@ -180,8 +181,11 @@ class Op:
 
         Raises:
             MissingSignatureError: The op has no signature to check the call against.
-            SignatureError: The call does not fit the op's signature.
+            SignatureError: The call does not fit the op's signature, or a keyword is no device
+                fact.
+            ImpossibleCallError: A device fact has a value that no device has.
         """
+        check_stated(type(self).__name__, stated)
         requests = self.checked_requests(*inputs)
         if stated:
             requests = tuple(

@@ -22,9 +22,9 @@ def unavailable(candidate: Candidate, call: Call) -> Verdict | None:
         given = "no accelerator" if device_type is None else device_type
         return Verdict(candidate, Stage.DEVICE, f"runs on {runs_on}, got {given}")
     archs = implementation.supported_archs
-    if archs is not None and call.arch not in archs:
-        supported = ", ".join(str(arch) for arch in archs)
-        given = _NO_ARCH if call.arch is None else str(call.arch)
+    if archs is not None and (arch := call.arch) not in archs:
+        supported = ", ".join(map(str, archs))
+        given = _NO_ARCH if arch is None else str(arch)
         return Verdict(candidate, Stage.ARCH, f"supports arch {supported}, got {given}")
     return None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tileops.selection._candidate import Call
+from tileops.selection._candidate import Call, Candidate
 from tileops.selection._judge import judge
+from tileops.selection._precedence import Edge
 from tileops.selection._selection import Selection
 from tileops.selection._table import SelectionTable
 from tileops.selection._verdict import Outcome, Stage, Verdict
@@ -15,37 +16,39 @@ def select(table: SelectionTable, call: Call) -> Selection:
     The selected key is the one applicable key that no other applicable key outranks. Order never
     decides.
     """
-    verdicts = {one.key: judge(one, call) for one in table.candidates}
-    applicable = [key for key, verdict in verdicts.items() if verdict is None]
-    beaten = {
-        loser: tuple(
-            edge for winner in applicable if (edge := table.precedence.edge(winner, loser))
-        )
-        for loser in applicable
-    }
+    judged = [(one, judge(one, call)) for one in table.candidates]
+    applicable = [one.key for one, verdict in judged if verdict is None]
+    beaten = {loser: _beating(table, applicable, loser) for loser in applicable}
     top = [key for key in applicable if not beaten[key]]
-    outcome = _outcome([v for v in verdicts.values() if v is not None], top)
+    excluded = [verdict for _, verdict in judged if verdict is not None]
+    defective = [one.key for one in excluded if one.stage is Stage.RAISED]
+    outcome = Outcome.DEFECTIVE if defective else _outcome(excluded, top)
     stage = Stage.SELECTED if outcome is Outcome.SELECTED else Stage.TIED
-    defective = [key for key, v in verdicts.items() if v is not None and v.stage is Stage.RAISED]
     undecided = f"serves the call, but {', '.join(defective)} is defective" if defective else None
-    ranked = []
-    for candidate in table.candidates:
-        verdict = verdicts[candidate.key]
-        if verdict is None:
-            edges = beaten[candidate.key]
-            by = ", ".join(edge.winner for edge in edges)
-            verdict = (
-                Verdict(candidate, Stage.OUTRANKED, f"outranked by {by}", edges)
-                if edges
-                else Verdict(candidate, stage, undecided)
-            )
-        ranked.append(verdict)
+    ranked = [
+        verdict
+        if verdict is not None
+        else _ranked(candidate, beaten[candidate.key], stage, undecided)
+        for candidate, verdict in judged
+    ]
     return Selection(table, call, tuple(ranked), outcome)
 
 
+def _ranked(
+    candidate: Candidate, edges: tuple[Edge, ...], stage: Stage, undecided: str | None
+) -> Verdict:
+    if not edges:
+        return Verdict(candidate, stage, undecided)
+    by = ", ".join([edge.winner for edge in edges])
+    return Verdict(candidate, Stage.OUTRANKED, f"outranked by {by}", edges)
+
+
+def _beating(table: SelectionTable, applicable: list[str], loser: str) -> tuple[Edge, ...]:
+    edges = [table.precedence.edge(winner, loser) for winner in applicable]
+    return tuple([edge for edge in edges if edge is not None])
+
+
 def _outcome(excluded: list[Verdict], top: list[str]) -> Outcome:
-    if any(verdict.stage is Stage.RAISED for verdict in excluded):
-        return Outcome.DEFECTIVE
     if len(top) == 1:
         return Outcome.SELECTED
     if top:

@@ -36,7 +36,7 @@ class Outcome(Enum):
     DEFECTIVE = "defective"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Verdict:
     """What became of one key.
 
@@ -54,6 +54,19 @@ class Verdict:
     reason: str | None = None
     edges: tuple[Edge, ...] = ()
     error: BaseException | None = field(default=None, compare=False)
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        stage: Stage,
+        reason: str | None = None,
+        edges: tuple[Edge, ...] = (),
+        error: BaseException | None = None,
+    ) -> None:
+        # A frozen dataclass sets each member by a call, and every new call makes one per key.
+        self.__dict__.update(
+            candidate=candidate, stage=stage, reason=reason, edges=edges, error=error
+        )
 
     @property
     def key(self) -> str:

@@ -18,7 +18,7 @@ from tileops.kernels.norm.batch_norm_train_cluster import BatchNormFwdTrainClust
 from tileops.kernels.norm.batch_norm_train_split import BatchNormFwdTrainSplitKernel
 from tileops.kernels.norm.batch_norm_train_whole import BatchNormFwdTrainWholeKernel
 from tileops.kernels.norm.batch_norm_train_wide import BatchNormFwdTrainWideKernel
-from tileops.kernels.norm.call_spec import BatchNormCall, BatchNormTrainFwdInterface
+from tileops.kernels.norm.call_spec import BatchNormTrainCall, BatchNormTrainFwdInterface
 from tileops.kernels.norm.instance_norm import InstanceNormKernel
 from tileops.kernels.norm.instance_norm_train import InstanceNormTrainKernel
 
@@ -44,7 +44,7 @@ def random(shape, dtype, seed):
 
 def built(kernel_type, facts, shape, dtype, **fields):
     """The kernel that the call on this shape gets, and the call."""
-    call = BatchNormCall(
+    call = BatchNormTrainCall(
         n=shape[0],
         c=shape[1],
         spatial=shape[2],

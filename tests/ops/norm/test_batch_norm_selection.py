@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from tileops.kernels.norm.call_spec import (
+    BatchNormBwdCall,
     BatchNormBwdInterface,
-    BatchNormCall,
+    BatchNormTrainCall,
     BatchNormTrainFwdInterface,
 )
 from tileops.ops.norm.batch_norm import BatchNormFwdOp
@@ -101,7 +102,7 @@ def test_backward_boundaries(case):
 )
 def test_training(arch, n, c, spatial, dtype, word):
     """The implementation of a shape, and of its neighbours across each limit."""
-    call = BatchNormCall(arch=arch, n=n, c=c, spatial=spatial, dtype=dtype)
+    call = BatchNormTrainCall(arch=arch, n=n, c=c, spatial=spatial, dtype=dtype)
     assert_selects(BatchNormFwdOp, "batch_norm_fwd_train", call, f"fwd_train_{word}")
 
 
@@ -124,7 +125,7 @@ def test_training(arch, n, c, spatial, dtype, word):
 )
 def test_backward(arch, n, c, spatial, word):
     """The implementation of a shape, and of its neighbours across each limit."""
-    call = BatchNormCall(arch=arch, n=n, c=c, spatial=spatial)
+    call = BatchNormBwdCall(arch=arch, n=n, c=c, spatial=spatial)
     assert_selects(BatchNormBwdOp, "batch_norm_bwd", call, f"bwd_{word}")
 
 
@@ -142,10 +143,11 @@ def test_backward(arch, n, c, spatial, word):
         ),
     ],
 )
-@pytest.mark.parametrize("n", [1, 2**31 - 1])
-def test_interfaces_of_one_implementation(op, interface, key, arch, n):
+@pytest.mark.parametrize(("n", "spatial"), [(1, 2**31 - 2**12), (2**30 - 2**11, 2)])
+def test_interfaces_of_one_implementation(op, interface, key, arch, n, spatial):
     """It serves every call on exactly the architectures it states."""
-    call = BatchNormCall(arch=arch, n=n, c=3, spatial=2**31 - 1)
+    request = op.interfaces[interface].request
+    call = request(arch=arch, n=n, c=1, spatial=spatial)
     assert_selects(op, interface, call, key if arch in SUPPORTED else None)
 
 
@@ -205,7 +207,7 @@ def test_interfaces_of_one_implementation(op, interface, key, arch, n):
 def test_reasons(key, facts, reason):
     """A refusal states the requirement and what the call has."""
     selection = BatchNormFwdOp(True).explain(
-        "batch_norm_fwd_train", BatchNormCall(arch=80, **facts)
+        "batch_norm_fwd_train", BatchNormTrainCall(arch=80, **facts)
     )
     verdicts = {one.key: one for one in selection.verdicts}
     assert verdicts[key].reason == reason
@@ -227,7 +229,7 @@ def test_reasons(key, facts, reason):
 )
 def test_reasons_of_the_cluster(n, spatial, reason):
     """A cluster neither serves what one block holds nor what sixteen cannot."""
-    call = BatchNormCall(arch=90, n=n, c=8, spatial=spatial)
+    call = BatchNormTrainCall(arch=90, n=n, c=8, spatial=spatial)
     selection = BatchNormFwdOp(True).explain("batch_norm_fwd_train", call)
     verdicts = {one.key: one for one in selection.verdicts}
     assert verdicts["fwd_train_cluster"].reason == reason
@@ -245,7 +247,7 @@ def test_reasons_of_the_cluster(n, spatial, reason):
 @pytest.mark.parametrize("interface", [BatchNormTrainFwdInterface, BatchNormBwdInterface])
 def test_the_workspace_follows_from_the_call(interface, n, c, spatial, elements):
     """Three numbers for 128 parts of each channel, exactly where channels may be split."""
-    call = BatchNormCall("cuda", n=n, c=c, spatial=spatial)
+    call = BatchNormTrainCall("cuda", n=n, c=c, spatial=spatial)
     assert interface.workspace(call) == elements
 
 
@@ -262,5 +264,5 @@ def test_the_workspace_follows_from_the_call(interface, n, c, spatial, elements)
 )
 def test_impossible_calls(facts, problem):
     """What no op asks for is said to be impossible."""
-    found = BatchNormCall("cpu", **{"n": 2, "c": 3, "spatial": 4, **facts}).impossible()
+    found = BatchNormTrainCall("cpu", **{"n": 2, "c": 3, "spatial": 4, **facts}).impossible()
     assert found is None if problem is None else problem in found

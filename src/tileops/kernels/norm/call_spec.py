@@ -4,38 +4,46 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import torch
 
 from tileops.call_spec import CallSpec, Range
 from tileops.kernels.interface import KernelInterface
+from tileops.kernels.norm._accepted import unaccepted
+from tileops.kernels.norm.channel_calls import (
+    BatchNormBwdCall,
+    BatchNormCall,
+    BatchNormInferCall,
+    BatchNormTrainCall,
+    InstanceNormCall,
+    InstanceNormInferCall,
+    InstanceNormTrainCall,
+)
 from tileops.kernels.norm.programs import channel_layout as limits
 
 __all__ = [
     "AdaLayerNormFwdInterface",
     "AdaLayerNormZeroFwdInterface",
+    "BatchNormBwdCall",
     "BatchNormBwdInterface",
     "BatchNormCall",
+    "BatchNormInferCall",
     "BatchNormInferFwdInterface",
+    "BatchNormTrainCall",
     "BatchNormTrainFwdInterface",
     "FusedAddLayerNormFwdInterface",
     "FusedAddRMSNormFwdInterface",
+    "InstanceNormCall",
     "InstanceNormFwdInterface",
+    "InstanceNormInferCall",
     "InstanceNormInferFwdInterface",
+    "InstanceNormTrainCall",
     "InstanceNormTrainFwdInterface",
     "LayerNormCall",
     "LayerNormFwdInterface",
     "RMSNormFwdInterface",
 ]
-
-
-def _unaccepted(eps: float, dtype: torch.dtype) -> str | None:
-    if eps < 0.0:
-        return f"eps must not be negative, got {eps}"
-    if dtype not in (torch.float16, torch.bfloat16, torch.float32):
-        return f"dtype must be float16, bfloat16 or float32, got {dtype}"
-    return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +66,7 @@ class LayerNormCall(CallSpec):
         """A row holds at least one element, in a dtype the ops accept."""
         if self.n < 1:
             return f"n must be at least 1, got {self.n}"
-        return _unaccepted(self.eps, self.dtype)
+        return unaccepted(self.eps, self.dtype)
 
 
 class LayerNormFwdInterface(KernelInterface):
@@ -213,57 +221,10 @@ class AdaLayerNormZeroFwdInterface(KernelInterface):
         """
 
 
-@dataclasses.dataclass(frozen=True)
-class BatchNormCall(CallSpec):
-    """The facts that select an implementation normalizing channels and build it.
-
-    Batch normalization, its gradients and instance normalization take it. Data is shaped
-    ``(n, c, *spatial dims)``.
-
-    Attributes:
-        n: Batch elements.
-        c: Channels.
-        spatial: Elements of a plane, the product of the spatial dims; 1 without such dims.
-        dtype: Of the data, the scales, the shifts and their gradients; statistics are float32.
-        eps: What is added to the variance before its root is taken.
-        momentum: How far running statistics move towards those of the batch, 1 for all the way.
-        has_weight: Whether channels are scaled.
-        has_bias: Whether channels are shifted.
-        has_running_stats: Whether running statistics are given.
-    """
-
-    n: Annotated[int, Range(1, 2**31 - 1)] = 0
-    c: Annotated[int, Range(1, 2**31 - 1)] = 0
-    spatial: Annotated[int, Range(1, 2**31 - 1)] = 1
-    dtype: torch.dtype = torch.float16
-    eps: Annotated[float, Range(0.0)] = 1e-5
-    momentum: float = 0.1
-    has_weight: bool = True
-    has_bias: bool = True
-    has_running_stats: bool = True
-
-    def impossible(self) -> str | None:
-        """There is data, in a dtype the ops accept."""
-        for name, count in (("n", self.n), ("c", self.c), ("spatial", self.spatial)):
-            if count < 1:
-                return f"{name} must be at least 1, got {count}"
-        return _unaccepted(self.eps, self.dtype)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return 4 if self.dtype == torch.float32 else 2
-
-    @property
-    def short(self) -> bool:
-        """Whether planes alone waste accesses, so that neighbouring ones go together."""
-        return limits.side_by_side(self.spatial, self.itemsize)
-
-
 class BatchNormTrainFwdInterface(KernelInterface):
     """Batch normalization by the statistics of the batch, which move the running ones."""
 
-    request = BatchNormCall
+    request = BatchNormTrainCall
 
     @classmethod
     def workspace(cls, call: BatchNormCall) -> int:
@@ -307,7 +268,7 @@ class BatchNormTrainFwdInterface(KernelInterface):
 class BatchNormInferFwdInterface(KernelInterface):
     """Batch normalization by running statistics."""
 
-    request = BatchNormCall
+    request: ClassVar[type[BatchNormCall]] = BatchNormInferCall
 
     @abstractmethod
     def forward(
@@ -338,7 +299,7 @@ class BatchNormInferFwdInterface(KernelInterface):
 class BatchNormBwdInterface(KernelInterface):
     """The gradients of batch normalization by the statistics of the batch."""
 
-    request = BatchNormCall
+    request = BatchNormBwdCall
     workspace = BatchNormTrainFwdInterface.workspace
 
     @abstractmethod
@@ -378,7 +339,7 @@ class BatchNormBwdInterface(KernelInterface):
 class InstanceNormFwdInterface(KernelInterface):
     """Instance normalization: every plane by its own statistics."""
 
-    request = BatchNormCall
+    request = InstanceNormCall
 
     @abstractmethod
     def forward(
@@ -402,7 +363,7 @@ class InstanceNormFwdInterface(KernelInterface):
 class InstanceNormTrainFwdInterface(KernelInterface):
     """Instance normalization that moves running statistics."""
 
-    request = BatchNormCall
+    request = InstanceNormTrainCall
 
     @abstractmethod
     def forward(
@@ -433,3 +394,5 @@ class InstanceNormTrainFwdInterface(KernelInterface):
 
 class InstanceNormInferFwdInterface(BatchNormInferFwdInterface):
     """Instance normalization by running statistics, which is batch normalization by them."""
+
+    request = InstanceNormInferCall

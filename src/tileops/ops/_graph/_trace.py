@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tileops.errors import MissingSignatureError
 from tileops.manifest import BufferDecl, ParamDecl
 from tileops.ops._graph._instances import checks_of
+from tileops.ops._graph._mixture import check_mixture
 from tileops.ops._graph._node import NODES, described, node_name
 from tileops.ops._signature._arguments import check_keywords
 
@@ -36,6 +37,7 @@ def as_node(
         SignatureError: The call does not fit the op's signature.
         GradientThroughNodeError: An input requires a gradient.
         MappedCallError: The call is inside ``torch.func.vmap``.
+        NoMemoryError: Some of the tensors are fake.
     """
     if op.checks is None:
         raise MissingSignatureError(op=type(op).__name__)
@@ -44,6 +46,7 @@ def as_node(
     padded = (*inputs, *[None] * (len(names) - len(inputs)))
     given = [name for name, one in zip(names, padded, strict=True) if one is not None]
     keywords = {**buffers, **execution}
+    check_mixture(type(op).__name__, {**dict(zip(names, padded, strict=True)), **buffers})
     node = getattr(NODES, node_name(type(op), op.checks, given, list(keywords)))
     return node(padded, keywords, op.identity.params, op.identity.number)
 

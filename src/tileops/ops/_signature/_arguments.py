@@ -32,7 +32,8 @@ def check_value(op: str, decl: ParamDecl, value: Any) -> Any:
 
     Raises:
         ArgumentTypeError: The value has another type.
-        ArgumentValueError: The value is none of the choices, or no finite number.
+        ArgumentValueError: The value is none of the choices, no finite number, or an integer
+            that no tensor and no kernel can hold.
     """
     try:
         # The manifest writes a dtype by its name; a caller passes the dtype itself.
@@ -47,6 +48,10 @@ def check_value(op: str, decl: ParamDecl, value: Any) -> Any:
         raise ArgumentValueError(
             op=op, tensor=decl.name, requirement="be finite", given=described(value)
         )
+    if not _fits_64_bits(kept):
+        raise ArgumentValueError(
+            op=op, tensor=decl.name, requirement="fit 64 bits", given=described(value)
+        )
     if not decl.allows(kept):
         raise ArgumentValueError(
             op=op,
@@ -55,6 +60,12 @@ def check_value(op: str, decl: ParamDecl, value: Any) -> Any:
             given=described(value),
         )
     return as_torch(decl, kept)
+
+
+def _fits_64_bits(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(_fits_64_bits(one) for one in value)
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def as_torch(decl: ParamDecl, value: Any) -> Any:

@@ -32,7 +32,7 @@ class Sizes:
         constants: What stands last.
         left: Picks the values that must equal those that *right* picks.
         right: See *left*.
-        conditions: Must all hold of the sizes.
+        condition: Must hold of the sizes.
         outputs: Per new output, picks its sizes.
     """
 
@@ -40,7 +40,7 @@ class Sizes:
     constants: Row
     left: Pick
     right: Pick
-    conditions: tuple[Callable[[Row], Any], ...]
+    condition: Callable[[Row], Any]
     outputs: tuple[Pick, ...]
 
     def outputs_for(self, sizes: Row) -> list[Row] | None:
@@ -56,7 +56,7 @@ class Sizes:
             row = (*sizes, *[compute(sizes) for compute in self.computed], *self.constants)
             if self.left(row) != self.right(row):
                 return None
-            if not all(condition(sizes) for condition in self.conditions):
+            if not self.condition(sizes):
                 return None
         except (ArithmeticError, TypeError, ValueError, LookupError):
             return None
@@ -102,9 +102,7 @@ class _Equations:
         self._place(axes)
         bound = self.scope.extended(self.call.dims)
         conditions = [
-            one.require.function(self.places, self.scope)
-            for one in self.signature.refinements
-            if bound.binds(one.require.names)
+            one.require for one in self.signature.refinements if bound.binds(one.require.names)
         ]
         start = 0
         for one, shape in zip(axes, self.inputs, strict=True):
@@ -123,7 +121,7 @@ class _Equations:
             tuple(reversed(self.constants)),
             _pick(left for left, _ in self.equal),
             _pick(right for _, right in self.equal),
-            tuple(conditions),
+            Expression.all_of(conditions).function(self.places, self.scope),
             tuple(map(_pick, shapes.values())),
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 _DispatchKey: Any = torch._C.DispatchKey
 
@@ -29,6 +30,8 @@ def wrapper(tensor: torch.Tensor) -> str | None:
 
 def unstrided(tensor: torch.Tensor) -> str | None:
     """Return what a tensor without strides is, or None for one that has them."""
+    if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
+        return "one that is not initialized"
     if tensor.layout is not torch.strided:
         return str(tensor.layout)
     return "a nested tensor" if tensor.is_nested else None

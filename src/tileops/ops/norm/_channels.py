@@ -7,15 +7,16 @@ from typing import Any
 
 import torch
 
-from tileops.kernels.norm.call_spec import BatchNormCall
+from tileops.kernels.norm.channel_calls import BatchNormCall
 
 __all__ = ["channels_call", "scratch"]
 
 
-def channels_call(input: Any, **facts: Any) -> BatchNormCall | None:
+def channels_call(kind: type[BatchNormCall], input: Any, **facts: Any) -> BatchNormCall | None:
     """Return the call spec of data (n, c, *spatial dims), or None where it holds no element.
 
     Args:
+        kind: Which call spec.
         input: The data: a tensor or a `TensorSpec`.
         facts: Further facts by name.
     """
@@ -23,7 +24,7 @@ def channels_call(input: Any, **facts: Any) -> BatchNormCall | None:
     spatial = math.prod(dims)
     if n * c * spatial == 0:
         return None
-    return BatchNormCall(device=input.device, n=n, c=c, spatial=spatial, dtype=input.dtype, **facts)
+    return kind(device=input.device, n=n, c=c, spatial=spatial, dtype=input.dtype, **facts)
 
 
 def scratch(size: int, like: torch.Tensor) -> torch.Tensor | None:

@@ -19,7 +19,9 @@ from tileops.kernels.norm.batch_norm_train_whole import BatchNormFwdTrainWholeKe
 from tileops.kernels.norm.batch_norm_train_wide import BatchNormFwdTrainWideKernel
 from tileops.kernels.norm.call_spec import (
     BatchNormCall,
+    BatchNormInferCall,
     BatchNormInferFwdInterface,
+    BatchNormTrainCall,
     BatchNormTrainFwdInterface,
 )
 from tileops.ops._recognise import modes
@@ -159,6 +161,7 @@ class BatchNormFwdOp(Op):
     def _describe(self, *inputs: Any) -> BatchNormCall | None:
         input, running_mean, _, weight, bias = [*inputs, *_ABSENT][:5]
         return channels_call(
+            BatchNormTrainCall if self.training else BatchNormInferCall,
             input,
             eps=self.eps,
             momentum=self.momentum,

@@ -16,7 +16,11 @@ from tileops.kernels.norm.batch_norm_bwd_cluster import BatchNormBwdClusterKerne
 from tileops.kernels.norm.batch_norm_bwd_split import BatchNormBwdSplitKernel
 from tileops.kernels.norm.batch_norm_bwd_whole import BatchNormBwdWholeKernel
 from tileops.kernels.norm.batch_norm_bwd_wide import BatchNormBwdWideKernel
-from tileops.kernels.norm.call_spec import BatchNormBwdInterface, BatchNormCall
+from tileops.kernels.norm.call_spec import (
+    BatchNormBwdCall,
+    BatchNormBwdInterface,
+    BatchNormCall,
+)
 from tileops.ops._recognise import modes
 from tileops.ops.norm._channels import channels_call, scratch
 from tileops.ops.op import Op, Request
@@ -105,7 +109,7 @@ class BatchNormBwdOp(Op):
 
     def _describe(self, *inputs: Any) -> BatchNormCall | None:
         weight = inputs[4] if len(inputs) > 4 else None
-        return channels_call(inputs[1], has_weight=weight is not None)
+        return channels_call(BatchNormBwdCall, inputs[1], has_weight=weight is not None)
 
 
 def _without_elements(grad_output: torch.Tensor, input: torch.Tensor, *_: Any) -> Gradients:

@@ -13,8 +13,12 @@ from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.batch_norm_infer import BatchNormFwdInferKernel
 from tileops.kernels.norm.call_spec import (
+    BatchNormCall,
+    InstanceNormCall,
     InstanceNormFwdInterface,
+    InstanceNormInferCall,
     InstanceNormInferFwdInterface,
+    InstanceNormTrainCall,
     InstanceNormTrainFwdInterface,
 )
 from tileops.kernels.norm.instance_norm import InstanceNormKernel
@@ -104,7 +108,15 @@ class InstanceNormFwdOp(Op):
     def requests(self, *inputs: Any) -> tuple[Request, ...]:
         """Ask for one kernel by the shape, the parameters and which tensors are given."""
         input, running_mean, _, weight, bias = [*inputs, *_ABSENT][:5]
+        if not self.use_input_stats:
+            kind: type[BatchNormCall] = InstanceNormInferCall
+            name = "instance_norm_infer"
+        elif running_mean is not None:
+            name, kind = "instance_norm_train", InstanceNormTrainCall
+        else:
+            name, kind = "instance_norm", InstanceNormCall
         call = channels_call(
+            kind,
             input,
             eps=self.eps,
             momentum=self.momentum,
@@ -112,11 +124,7 @@ class InstanceNormFwdOp(Op):
             has_bias=bias is not None,
             has_running_stats=running_mean is not None,
         )
-        if call is None:
-            return ()
-        if not self.use_input_stats:
-            return (("instance_norm_infer", call),)
-        return (("instance_norm" if running_mean is None else "instance_norm_train", call),)
+        return () if call is None else ((name, call),)
 
     def bind(self, kernels: tuple[Kernel, ...], *inputs: torch.Tensor | None) -> Callable[..., Any]:
         """Leave running statistics out that are not given; run nothing without elements."""
