@@ -395,4 +395,4 @@ class InstanceNormTrainFwdInterface(KernelInterface):
 class InstanceNormInferFwdInterface(BatchNormInferFwdInterface):
     """Instance normalization by running statistics, which is batch normalization by them."""
 
-    request = InstanceNormInferCall
+    request: ClassVar[type[BatchNormCall]] = InstanceNormInferCall
