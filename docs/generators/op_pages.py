@@ -171,7 +171,7 @@ def _fact(one: FactRow) -> tuple[str, ...]:
     values = one.range or ", ".join(_code(one.choices))
     default = "required" if one.default is None else f"`{one.default}`"
     kind = one.kind + (" or none" if one.optional else "")
-    return f"`{one.name}`", one.meaning, kind, values, default
+    return f"`{one.name}`", one.meaning.replace("*", r"\*"), kind, values, default
 
 
 def _question(op: type[Op], interface: str) -> str:
