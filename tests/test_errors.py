@@ -281,8 +281,11 @@ def test_no_device_at_all_is_row_6_with_both_remedies(ask, device):
     with pytest.raises(errors.OpNotAvailableError, match="in-tree kernels do not run on") as caught:
         getattr(op, ask)("scale", ScaleCall(device, n=4))
     assert type(caught.value) is errors.OpNotAvailableError
-    assert "Give the call a device" in str(caught.value)
-    assert "state device facts" in str(caught.value)
+    first = str(caught.value).partition("\n")[0]
+    assert "do not run on this machine, which has no accelerator: 'scale' has" in first
+    assert "Run it on a machine that has such a device" in first
+    assert "state device facts" in first
+    assert first.endswith("--gpu h200")
 
 
 @pytest.mark.parametrize("ask", ["key_for", "kernel_for", "explain"])

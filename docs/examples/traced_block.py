@@ -108,10 +108,21 @@ class Transformer(nn.Module):
         return x
 
 
+def import_backend() -> None:
+    """Import the template backend, which registers what it has; end where it is not to be had."""
+    try:
+        import_module("tileops_acme._kernels")
+    except ModuleNotFoundError:
+        sys.exit(
+            "no CUDA device, and the template backend for the CPU cannot be imported; run this "
+            "with PYTHONPATH=docs/examples/tileops_acme/src, or install docs/examples/tileops_acme"
+        )
+
+
 def main(recording: str) -> None:
     """Run batches of several lengths, recorded."""
     if not ON_GPU:
-        import_module("tileops_acme")
+        import_backend()
     device, dtype = ("cuda", torch.bfloat16) if ON_GPU else ("cpu", torch.float32)
     model = Transformer().to(device, dtype)
     with torch.no_grad(), tileops.trace.record(recording):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ import msgspec
 from generated import DOCS, marker, write
 from tileops import manifest
 from tileops.backend import Registry
+from tileops.call_spec import option
+from tileops.cli._example import example_call
 from tileops.cli._index import FactRow, in_tree_index
 from tileops.device import BOARDS
 from tileops.manifest import BufferDecl, OpEntry, OutputDecl, ParamDecl, Signature, TensorDecl
@@ -156,24 +159,26 @@ def _interfaces(op: type[Op]) -> Iterator[str]:
         yield f"## Interface `{name}`"
         yield f"{_first(interface)}\nIt is `{interface.__module__}.{interface.__name__}`."
         yield "The facts that a kernel is selected by, besides the device:"
-        yield _table(("fact", "type", "values", "default"), map(_fact, facts))
+        yield _table(("fact", "meaning", "type", "values", "default"), map(_fact, facts))
         yield "The keys that serve it:"
         yield _keys(tables[name].candidates)
         yield "Where each can run; [which calls it serves](../supported-kernels.md) is another matter:"
         yield _boards(tables[name].candidates)
-        stated = " ".join(f"--{one.name.replace('_', '-')} ..." for one in facts if _needed(one))
-        question = f"tileops explain {op.__name__} --interface {name} {stated}".strip()
-        yield f"```text\n{question}\n```"
+        yield f"```text\n{_question(op, name)}\n```"
 
 
 def _fact(one: FactRow) -> tuple[str, ...]:
     values = one.range or ", ".join(_code(one.choices))
     default = "required" if one.default is None else f"`{one.default}`"
-    return f"`{one.name}`", one.kind + (" or none" if one.optional else ""), values, default
+    kind = one.kind + (" or none" if one.optional else "")
+    return f"`{one.name}`", one.meaning.replace("*", r"\*"), kind, values, default
 
 
-def _needed(one: FactRow) -> bool:
-    return one.default is None
+def _question(op: type[Op], interface: str) -> str:
+    """Return a command that can be run: the first workload's call as facts."""
+    facts = example_call(op, interface) or {}
+    stated = [word for name, value in facts.items() for word in option(name, value)]
+    return shlex.join(["tileops", "explain", op.__name__, "--interface", interface, *stated])
 
 
 def _keys(candidates: Iterable[Candidate]) -> str:

@@ -93,6 +93,9 @@ class CallSpec:
 
     DEVICE_FACTS: ClassVar[tuple[str, ...]] = FACT_NAMES
 
+    DERIVED: ClassVar[Mapping[str, str]] = {}
+    """The facts that `derived` fills in, by name, and what from, in words."""
+
     def __post_init__(self) -> None:
         """Normalise the device and drop the facts that are not stated."""
         own = self.__dict__
@@ -171,6 +174,17 @@ class CallSpec:
         The command line rejects impossible calls, and proofs reason about possible ones only.
         """
         return None
+
+    @classmethod
+    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the facts that those given leave no choice about, or that the op derives.
+
+        The command line fills in what is not given from here, before it takes a field's default.
+
+        Args:
+            given: The facts that are stated, by name; any of them may be missing.
+        """
+        return {}
 
     def facts(self) -> dict[str, Any]:
         """Return the call facts by name, without the device and its facts."""

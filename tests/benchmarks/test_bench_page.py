@@ -55,6 +55,16 @@ def test_the_conditions_and_the_host_times_are_there():
     assert table_rows(text, "LayerNormFwdOp") == [["LayerNormFwdOp", "n-64", "9.25", "11.00"]]
 
 
+def test_the_page_begins_with_what_is_measured():
+    """An op that has a time is named among the measured ones, every other of the tree is not."""
+    head = page([RUN]).partition("\n## ")[0].rstrip()
+    measured, others = head.splitlines()[-2:]
+    assert measured == "Measured so far: [LayerNormFwdOp](ops/LayerNormFwdOp.md)."
+    assert others.startswith("Not measured: ")
+    assert "[GemmFwdOp](ops/GemmFwdOp.md)" in others
+    assert "[LayerNormFwdOp]" not in others
+
+
 def test_the_page_is_the_same_from_run_to_run(tmp_path):
     """Writing twice gives the same bytes, plots included."""
     pytest.importorskip("matplotlib")

@@ -35,6 +35,29 @@ def test_findings_come_with_commands_and_remedies(cli):
     assert lines[-1] == "2 interfaces, 1 proved unambiguous everywhere, 2 findings, 0 not proved"
 
 
+def test_the_terms_that_are_used_are_said_at_the_end(cli):
+    """A reader needs no other page: each term has a line, and none that did not occur."""
+    attention = cli("audit", "GQADenseFwdOp").out
+    refuted = cli(*BLEND).out
+
+    terms = {
+        text: [line[2:].split("  ")[0] for line in text.partition("\nwords\n")[2].splitlines()[:-2]]
+        for text in (attention, refuted)
+    }
+    assert terms[attention] == ["unambiguous", "served", "PROVED", "unserved, accepted"]
+    assert terms[refuted] == ["unambiguous", "served", "PROVED", "REFUTED"]
+    assert not re.search(r"\[\d+\]", attention)
+
+
+def test_long_lists_and_conditions_take_several_lines(cli):
+    """Keys, ranges and what makes a call possible fit a page."""
+    lines = cli("audit", "GQADenseFwdOp").out.splitlines()
+
+    assert max(map(len, lines)) <= 100
+    assert "  where all of" in lines
+    assert "          heads % heads_kv == 0" in lines
+
+
 def test_every_command_shows_what_it_is_shown_for(cli):
     """The commands of an audit, run, end as the finding says."""
     result = cli(*BLEND)

@@ -68,13 +68,13 @@ def test_bash_is_offered_what_fits(cli, monkeypatch, line, offered):
         pytest.param("tileops explain Layer", ["LayerNormFwdOp"], id="op"),
         pytest.param(
             "tileops explain LayerNormFwdOp --e",
-            ["--eps", "eps of the call, 0.0 or more (default 1e-05)"],
+            ["--eps", "What is added to the variance, or to the mean... (default 1e-05)"],
             id="fact-with-help",
         ),
     ],
 )
 def test_zsh_and_fish_are_offered_descriptions_too(cli, monkeypatch, shell_of, line, fragments):
-    """A fact comes with its help, the default included."""
+    """A fact comes with its help on one line, the default included."""
     for name, value in shell_of(line).items():
         monkeypatch.setenv(name, value)
 

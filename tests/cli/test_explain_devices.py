@@ -99,6 +99,7 @@ def test_cuda_without_an_index_means_the_current_device(cli):
 
     assert result.code == 1
     assert "runs on cuda, got no accelerator" in result.out
+    assert "no accelerator; --gpu h200 or --arch 90 asks about another" in result.out
 
 
 def test_every_known_board_is_asked_about_where_no_gpu_is(shell):

@@ -16,7 +16,7 @@ NORM = ("explain", "LayerNormFwdOp", "--arch", "90")
 )
 def test_a_registered_kernel_takes_part(cli, n, selected):
     """It wins inside its region by preference; outside, the in-tree kernel serves."""
-    result = cli(*NORM, "--n", str(n), "--import", "acme_short_rows")
+    result = cli(*NORM, "--n", str(n), "--import", "acme_short_rows", "--all")
 
     assert result.code == 0
     assert f"selected {selected} " in result.out
@@ -117,12 +117,12 @@ def test_help_lists_the_facts_of_an_imported_op(cli):
 
     lines = {" ".join(line.split()) for line in result.out.splitlines()}
     assert result.code == 0
-    assert "--n INT n of the call, 1 to 4096 (required)" in lines
-    assert "--batch INT batch of the call, 1 or more (default 1)" in lines
-    assert "--scale FLOAT scale of the call, 0.0 or more (default none)" in lines
+    assert "--n INT n of the call: 1 to 4096 (required)" in lines
+    assert "--batch INT batch of the call: 1 or more (default 1)" in lines
+    assert "--scale FLOAT scale of the call: 0.0 or more (default none)" in lines
     assert "--mode [FAST|EXACT] mode of the call (default FAST)" in lines
     assert "--causal / --no-causal causal of the call (default false)" in lines
-    assert "--parts INT parts of the call, 1 or more (default 1)" in lines
+    assert "--parts INT parts of the call: 1 or more (default 1)" in lines
 
 
 def test_a_question_that_needs_torch_says_how_to_get_it(shell, environment, tmp_path):

@@ -146,6 +146,63 @@ def test_a_call_that_no_op_makes_is_rejected(cli, words, fragment):
 
 
 @pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        pytest.param(
+            ["explain", "LayerNormFwdOp"], "tileops explain LayerNormFwdOp --n 768", id="workload"
+        ),
+        pytest.param(
+            ["explain", "GemmFwdOp", "--gpu", "h200", "--m", "5"],
+            "tileops explain GemmFwdOp --gpu h200 --m 5 --n 8192 --k 8192",
+            id="what-was-given-stays",
+        ),
+        pytest.param(
+            ["map", "GemmFwdOp", "--vary", "n=1..9", "--arch", "90", "--m", "1"],
+            "tileops map GemmFwdOp --vary n=1..9 --arch 90 --m 1 --k 8192",
+            id="map",
+        ),
+        pytest.param(
+            ["explain", "BatchNormFwdOp", "--interface", "batch_norm_fwd_infer"],
+            "tileops explain BatchNormFwdOp --interface batch_norm_fwd_infer --n 1 --c 64",
+            id="first-workload-of-the-interface",
+        ),
+        pytest.param(
+            [*BLEND, "--interface", "blend"],
+            "tileops explain BlendFwdOp --import acme_blend --arch 90 --interface blend --n 1",
+            id="least-of-the-range-without-workloads",
+        ),
+    ],
+)
+def test_a_call_without_its_facts_is_answered_with_one_that_can_be_run(cli, words, command):
+    """The help line is what was given, and what is missing with values of the manifest."""
+    refused = cli(*words)
+
+    assert refused.code == 2
+    assert refused.err.splitlines()[1] == f"help: {command}"
+    run = cli(*command.split()[1:])
+    assert run.code == 0, run.err
+
+
+def test_no_example_is_made_up_where_none_is_possible(cli):
+    """What is given can exclude every value that is known."""
+    result = cli(*BLEND, "--interface", "blend", "--batch", "4")
+
+    assert result.code == 2
+    assert result.err.splitlines()[1:] == [
+        "help: tileops explain BlendFwdOp --help lists every fact"
+    ]
+
+
+def test_help_of_an_op_lists_its_workloads(cli):
+    """--workload takes one of them; names are not broken over lines."""
+    result = cli("explain", "GemmFwdOp", "--help")
+
+    section = result.out.partition("\nWorkloads:\n")[2].partition("\n\n")[0]
+    names = [name.strip() for name in section.replace("\n", " ").rstrip(",").split(",")]
+    assert {"square-4096", "attention-output-tokens-4096", "input-gradient-4096"} <= set(names)
+
+
+@pytest.mark.parametrize(
     "words",
     [
         pytest.param(["--n", "4096"], id="upper-end"),
@@ -190,4 +247,4 @@ def test_the_op_is_found_wherever_it_stands(cli, words):
 )
 def test_dtypes_have_several_spellings(cli, given, stands_for):
     """The answer always uses torch's name."""
-    assert f"dtype {stands_for}\n" in cli(*NORM, "--n", "4", "--dtype", given).out
+    assert f"dtype {stands_for};" in cli(*NORM, "--n", "4", "--dtype", given).out

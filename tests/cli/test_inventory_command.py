@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -24,13 +25,14 @@ def test_the_shipped_inventory_says_what_the_tree_selects(cli):
 
 
 def test_the_listing_names_class_and_place(cli):
-    """One row for every key."""
+    """Every key has where it runs, its rank, and below its class and place."""
     table = cli("inventory", "BlendFwdOp", "--import", "acme_blend")
-    (row,) = [line.split() for line in table.out.splitlines() if " blend_tma " in line]
+    lines = [" ".join(line.split()) for line in table.out.splitlines()]
 
-    assert row[:5] == ["BlendFwdOp", "blend", "blend_tma", "BlendTmaKernel", "acme_blend.py:86"]
-    assert row[-1] == "blend_narrow"
-    assert "90" in row
+    assert lines[:3] == ["1 op, 6 keys", "", "BlendFwdOp.blend"]
+    place = lines.index("blend_tma cuda 90 over blend_narrow")
+    assert lines[place + 1] == "BlendTmaKernel acme_blend.py:86, from acme_blend"
+    assert any(re.fullmatch(r"blend cuda( [\d, ]+)? general", line) for line in lines)
     markdown = cli("inventory", "BlendFwdOp", "--import", "acme_blend", "--format", "md")
     assert "### BlendFwdOp.blend\n" in markdown.out
     assert "| blend_tma | 90 | preferred over blend_narrow | n % 8 == 0 |" in markdown.out
@@ -42,13 +44,48 @@ def test_the_table_has_the_keys_of_installed_backends(cli, acme):
     other = {form: cli("inventory", "LayerNormFwdOp", "--format", form) for form in ("json", "md")}
 
     assert table.out.splitlines()[0] == "1 op, 2 keys"
-    (row,) = [line for line in table.out.splitlines() if " acme_layer_norm_short_rows " in line]
-    assert "tileops_acme" in row or "tileops-acme" in row
+    assert re.search(r"^  acme_layer_norm_short_rows  cpu", table.out, re.M)
+    assert re.search(r"ShortRowsLayerNorm .*, from tileops[-_]acme$", table.out, re.M)
     assert table.err == ""
     for answer in other.values():
         assert "acme_layer_norm_short_rows" not in answer.out
         assert answer.err.startswith("note: left out: 1 key of tileops")
     assert other["md"].out.startswith("1 key of 1 interface\n")
+
+
+def test_listings_fit_a_page(cli):
+    """No line of the text is wider than a terminal, and no cell holds a long formula."""
+    text = cli("inventory").out
+    cells = [
+        cell
+        for line in cli("inventory", "--format", "md").out.splitlines()
+        if line.startswith("|")
+        for cell in line.split(" | ")
+    ]
+
+    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, cells)) <= 110
+    assert "see below" in {cell.rstrip(" |") for cell in cells}
+
+
+def test_update_says_what_became_of_every_file(cli, tmp_path):
+    """A file is written, left as it is, or removed with the last op of its family."""
+    folder = str(tmp_path / "new")
+    words = ("inventory", "--folder", folder, "--update", "--import", "acme_blend")
+
+    first = cli(*words)
+    assert first.code == 0
+    lines = [line.split() for line in first.out.splitlines()]
+    assert lines[0][:2] == ["inventory", "in"]
+    assert ["norm.json", "written"] in lines
+    (tmp_path / "new" / "norm.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "new" / "norm.json").unlink()
+    again = [line.split() for line in cli(*words).out.splitlines()]
+    assert ["norm.json", "written"] in again
+    assert ["gemm.json", "unchanged"] in again
+    gone = cli("inventory", "--folder", folder, "--update")
+    assert gone.code == 0
+    assert "removed" in gone.out
 
 
 def test_only_the_named_op_is_checked(cli, tmp_path):

@@ -60,6 +60,35 @@ def test_a_plane_has_a_cell_for_every_character(cli):
     assert {row["outcome"] for row in rows} >= {"blend_narrow", "blend"}
 
 
+def test_a_line_may_begin_where_no_op_makes_a_call(cli):
+    """Such calls are a part of the map, from its low end on."""
+    words = ("--vary", "heads=1..9", "--heads-kv", "4", "--seqlen-kv", "64", "--gpu", "h200")
+    result = cli("map", "GQADenseFwdOp", *words, "--format", "csv")
+
+    assert result.code == 0
+    rows = list(csv.DictReader(io.StringIO(result.out)))
+    impossible = {
+        number
+        for row in rows
+        if row["outcome"] == "impossible"
+        for number in range(int(row["heads_low"]), int(row["heads_high"]) + 1)
+    }
+    assert impossible == {1, 2, 3, 5, 6, 7, 9}
+
+
+def test_the_cells_of_a_plane_begin_at_round_numbers(cli):
+    """Kernels that ask for multiples of 8 are seen where cells are that wide; the text says so."""
+    words = ("--vary", "n=1..300", "--vary", "k=1..300", "--m", "16", "--gpu", "h200")
+    text = cli("map", "GemmFwdOp", *words)
+    rows = list(csv.DictReader(io.StringIO(cli("map", "GemmFwdOp", *words, "--format", "csv").out)))
+
+    begin = {(int(row["n_low"]), int(row["k_low"])) for row in rows}
+    assert {low % 8 for corner in begin for low in corner if low != 1} == {0}
+    seen = {row["outcome"] for row in rows if (row["n_low"], row["k_low"]) == ("264", "128")}
+    assert seen == {"gemm_skinny"}
+    assert "a multiple of 8 across and of 8 up; the rest may differ" in text.out
+
+
 @pytest.mark.parametrize("vary", [["n=1..600"], ["n=1..400", "batch=1..8"]])
 def test_drawings_are_well_formed(cli, vary):
     """SVG parses and has a shape for every outcome; HTML holds it."""
@@ -77,7 +106,30 @@ def test_drawings_are_well_formed(cli, vary):
     [
         pytest.param(["--vary", "n=1-9"], "fact=low..high", id="form"),
         pytest.param(["--vary", "m=1..9"], "no integer fact 'm'", id="fact"),
-        pytest.param(["--vary", "n=0..9"], "must be 1 to 4096", id="range"),
+        pytest.param(
+            ["--vary", "n=0..9"],
+            "the low end must be 1 or more, got 0\nhelp: --vary n=1..9\n",
+            id="low-end",
+        ),
+        pytest.param(
+            ["--vary", "n=4096..4097"],
+            "the high end must be 4096 or less, got 4097\nhelp: --vary n=4096..4096\n",
+            id="high-end",
+        ),
+        pytest.param(
+            ["--vary", "n=-4..5000"],
+            "the low end must be 1 or more, got -4 and the high end must be 4096 or less, got 5000"
+            "\nhelp: --vary n=1..4096\n",
+            id="both-ends",
+        ),
+        pytest.param(
+            ["--vary", "n=4097..5000"], "the low end must be 4096 or less", id="wholly-above"
+        ),
+        pytest.param(
+            ["--vary", "n=1..3", "--batch", "4"],
+            "no n from 1 to 3 makes a possible call\ncause: at the low end, batch must not",
+            id="nothing-possible",
+        ),
         pytest.param(["--vary", "n=9..1"], "is above", id="order"),
         pytest.param([], "needs an OP and one --vary or two", id="nothing-varies"),
     ],
@@ -113,6 +165,16 @@ def test_an_undeclared_overlap_is_shown_with_a_call(cli):
 
     assert "both serve some calls, NO precedence is declared" in result.out
     assert "--parts 5" in result.out
+
+
+def test_keys_that_never_meet_share_a_line(cli):
+    """However many pairs are proved apart, each key is named once with all of them."""
+    lines = [" ".join(line.split()) for line in cli("graph", "GQADenseFwdOp").out.splitlines()]
+
+    place = lines.index("proved to serve no call together:")
+    assert "gqa_dense_fp8 and gqa_dense_decode, gqa_dense_prefill" in lines[place:]
+    firsts = [line.split()[0] for line in lines[place + 1 :] if line]
+    assert len(firsts) == len(set(firsts))
 
 
 @pytest.mark.parametrize("command", ["graph", "boundaries"])

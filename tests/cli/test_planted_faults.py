@@ -219,7 +219,7 @@ class Trees:
         written = [f"tileops inventory {op} --update --folder {before(op)}" for op in OPS]
         shipped = f"tileops inventory {' '.join(OPS)} --update --folder {INVENTORY}"
         answers, _ = self.run(*written, shipped, index=True)
-        assert all(one == Answer(0, "", "") for one in answers), answers
+        assert all((one.code, one.err) == (0, "") for one in answers), answers
         self.git("init", "-q")
         (folder / ".gitignore").write_text("__pycache__/\n")
         self.commit("good")

@@ -58,8 +58,9 @@ def test_help_describes_the_op_argument_and_the_options_once(cli):
     assert "\\[" not in result.out
     lines = [" ".join(line.split()) for line in result.out.splitlines()]
     assert "[OP] The class name of an op, such as LayerNormFwdOp." in lines
-    assert "--n INT n of the call, 1 to 2147483647 (required)" in lines
-    assert "--dtype DTYPE dtype of the call (default float16)" in lines
+    text = " ".join(lines)
+    assert "--n INT Elements of a row, which is normalized by itself: 1 to 2147483647 (req" in text
+    assert "--dtype DTYPE Of every tensor: float16, bfloat16, float32 (default float16)" in text
     assert "-h, --help Show this message and exit." in lines
 
 

@@ -186,3 +186,16 @@ def test_the_words_of_another_program_are_its_own(cli):
     assert result.code == 2
     assert "cannot run acme-no-such-program" in result.err
     assert "Traceback" not in result.err
+
+
+def test_what_has_no_room_beside_the_rest_stands_below_it(environment):
+    """The line of a condition follows on a line of its own, a little further in."""
+    question = ("explain", "BatchNormFwdOp", "--interface", "batch_norm_fwd_train", "--gpu", "h200")
+    shown = on_terminal(
+        environment, [*question, "--n", "64", "--c", "8", "--spatial", "4096"], NO_COLOR="1"
+    )
+
+    lines = shown.splitlines()
+    place = next(n for n, one in enumerate(lines) if one.startswith("      x spatial <= 320 "))
+    assert lines[place].endswith("is 4096")
+    assert re.fullmatch(r" {10}tileops/kernels/norm/\S+\.py:\d+", lines[place + 1])

@@ -38,7 +38,10 @@ def traced(shell, tmp_path_factory):
     folder = tmp_path_factory.mktemp("traced")
     (folder / "slow.py").write_text(SLOW)
     result = shell("tileops trace run -o t.jsonl -- python slow.py", folder, **variables(folder))
-    assert (result.code, result.out, result.err) == (0, "", "")
+    assert (result.code, result.out) == (0, "")
+    assert result.err == (
+        "note: recording into t.PID.jsonl; tileops trace summary t.jsonl reads it\n"
+    )
     return folder
 
 
@@ -279,7 +282,21 @@ def test_replay_of_ops_that_a_script_defines(shell, tmp_path):
         pytest.param(("replay",), "trace replay needs a FILE", id="no-name-to-replay"),
         pytest.param(("summary", "f", "--format", "pdf"), "'pdf' is not one of", id="format"),
         pytest.param(("sumary",), "sumary", id="command"),
-        pytest.param(("run",), "COMMAND", id="nothing-to-run"),
+        pytest.param(
+            ("run",),
+            "trace run needs a COMMAND to run\nhelp: tileops trace run -- python",
+            id="run",
+        ),
+        pytest.param(
+            ("summary",),
+            "help: tileops trace summary tileops-trace.jsonl",
+            id="default-name",
+        ),
+        pytest.param(
+            ("show", "gone.jsonl"),
+            "help: tileops trace run -o gone.jsonl -- COMMAND makes one, if COMMAND calls an op",
+            id="how-to-record",
+        ),
     ],
 )
 def test_usage(cli, words, fragment):
@@ -288,6 +305,14 @@ def test_usage(cli, words, fragment):
     assert result.code == 2
     assert result.out == ""
     assert fragment.lower() in result.err.lower()
+
+
+def test_help_has_the_summaries_whole(cli):
+    """However long, none ends in dots."""
+    text = " ".join(cli("trace", "--help").out.split())
+    assert "run Run COMMAND and record every selection: tileops trace run -- python" in text
+    assert "exit 1 when one would change." in text
+    assert "..." not in text.partition("Commands:")[2]
 
 
 def test_a_file_that_was_cut_off(cli, traced):
@@ -307,5 +332,7 @@ def test_an_import_that_fails(cli, traced):
     record.write_text(source.replace('"imports":["tileops_acme"]', '"imports":["tileops_gone"]'))
     result = cli("trace", "replay", str(record))
     assert result.code == 3
-    assert "cannot import tileops_gone" in result.err
+    assert "cannot be decided again: the program that was recorded had tileops_gone" in result.err
+    assert "cause: ModuleNotFoundError: No module named 'tileops_gone'" in result.err
+    assert "help: install the package it is from" in result.err
     record.unlink()

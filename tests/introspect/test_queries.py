@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import pytest
+import torch
 from specified import (
     GQA,
     LAYER_NORM,
@@ -24,6 +25,7 @@ from tileops.introspect.conditions import conditions
 from tileops.introspect.formula import compiled
 from tileops.introspect.graph import Overlap, precedence_graph
 from tileops.introspect.maps import Axis, line, raster
+from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall
 from tileops.selection import select
 
@@ -63,6 +65,44 @@ def test_a_computed_condition_shows_what_was_computed() -> None:
 
     assert failed.text == "-(-m // 128) * -(-n // 128) < sm_count"
     assert failed.observed == "m is 4096, n is 4096, sm_count is 132, which makes 1024"
+
+
+class EitherKernel(Kernel):
+    """Serves rows that are short, or even and not too long, and no float32."""
+
+    @classmethod
+    def refusal(cls, call: LayerNormCall) -> str | None:
+        if call.n > 64 and (call.n % 2 != 0 or call.n > 512):
+            return f"serves short or even rows, got {call.n}"
+        if call.dtype == torch.float32:
+            return "serves 16-bit rows, got float32"
+        return super().refusal(call)
+
+
+@pytest.mark.parametrize(
+    ("n", "dtype", "failed"),
+    [
+        pytest.param(65, torch.float16, ["n <= 64 or n % 2 == 0"], id="first-of-two"),
+        pytest.param(514, torch.float16, ["n <= 64 or n <= 512"], id="second-of-two"),
+        pytest.param(
+            513,
+            torch.float32,
+            ["n <= 64 or n % 2 == 0", "n <= 64 or n <= 512", "dtype is float16 or bfloat16"],
+            id="every-arm-and-what-is-asked-anyway",
+        ),
+        pytest.param(64, torch.float32, ["dtype is float16 or bfloat16"], id="an-arm-that-holds"),
+    ],
+)
+def test_a_condition_that_fails_names_the_other_arms_of_its_or(
+    n: int, dtype: torch.dtype, failed: list[str]
+) -> None:
+    """What would have made the condition unasked would do as well."""
+    found = explored(LayerNormCall, either=EitherKernel)
+    values = found.form.values(LayerNormCall(arch=90, n=n, dtype=dtype))
+    shown = conditions(found, "either", values)
+
+    assert [one.whole for one in shown if one.holds is False] == failed
+    assert all(one.alternatives == () for one in shown if one.holds)
 
 
 def test_code_that_is_not_modelled_is_said_among_the_conditions() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterator
+from typing import Final
 
 from tileops.cli._render import Line, columns
 from tileops.cli._table import counted
@@ -18,6 +21,7 @@ from tileops.introspect.audit import (
     Raising,
     Region,
 )
+from tileops.introspect.formula import TRUE, outline
 from tileops.introspect.symbolic.exploration import Witness
 
 _STYLE = {Proof.PROVED: "green", Proof.REFUTED: "bold red", Proof.NOT_PROVED: "bold yellow"}
@@ -28,6 +32,7 @@ def audit_lines(audit: Audit) -> Iterator[Line]:
     for one in audit.interfaces:
         yield from _interface(one)
         yield ()
+    yield from _words(audit)
     yield ((summary(audit), "bold"),)
 
 
@@ -43,10 +48,54 @@ def summary(audit: Audit) -> str:
     return f"{said}, {counted(findings, 'finding')}, {doubts} not proved"
 
 
+_WORDS: Final = {
+    "unambiguous": "no call is left with several keys, none of them preferred",
+    "served": "every call has a key that serves it",
+    "PROVED": "for every possible call, which no test could try",
+    "REFUTED": "a call below shows the opposite",
+    "NOT PROVED": "neither shown nor refuted; what stands in the way is named",
+    "unserved, accepted": "without a key on purpose: the inventory says why",
+    "dead": "a key that no call selects",
+    "idle preference": "precedence over a key that serves none of the same calls",
+}
+
+
+def _words(audit: Audit) -> Iterator[Line]:
+    """Yield the meaning of the terms that an audit used."""
+    places = [(each, one) for each in audit.interfaces for one in each.places if one.available]
+    proofs = " ".join(text for each, one in places for text, _ in _proofs(each, one))
+    used = {
+        **{word: word in proofs for word in ("unambiguous", "served", "REFUTED")},
+        "PROVED": "PROVED" in proofs.replace("NOT PROVED", ""),
+        "NOT PROVED": "NOT PROVED" in proofs or any(one.doubts for one in audit.interfaces),
+        "unserved, accepted": any(g.accepted for one in audit.interfaces for g in one.gaps),
+        "dead": any(one.dead for one in audit.interfaces),
+        "idle preference": any(one.idle for one in audit.interfaces),
+    }
+    rows = [((f"  {word}", "dim"), (said, "dim")) for word, said in _WORDS.items() if used[word]]
+    if rows:
+        yield (("words", "dim"),)
+        yield from columns(rows)
+        yield ()
+
+
+_WIDTH: Final = 100
+
+
+def _folded(start: str, style: str, text: str, text_style: str = "") -> Iterator[Line]:
+    """Yield a list that is too long for a line over several, below its own beginning."""
+    lines = textwrap.wrap(text, max(_WIDTH - len(start), 40), break_on_hyphens=False)
+    for number, line in enumerate(lines):
+        yield ((start if number == 0 else " " * len(start), style), (line, text_style))
+
+
 def _interface(audit: InterfaceAudit) -> Iterator[Line]:
     keys = ", ".join(one.key for one in audit.candidates)
-    yield ((f"{audit.op}.{audit.interface}  ", "bold"), (keys, ""))
-    yield (("  over  ", "dim"), (audit.domain.text(), "dim"))
+    yield from _folded(f"{audit.op}.{audit.interface}  ", "bold", keys)
+    yield from _folded("  over  ", "dim", audit.domain.facts_text(), "dim")
+    if audit.domain.possible != TRUE:
+        for number, line in enumerate(outline(audit.domain.possible, _WIDTH - 8)):
+            yield (("        " if number else "  where ", "dim"), (line, "dim"))
     yield from columns([_place(audit, one) for one in audit.places])
     for clash in audit.ambiguities:
         yield from _ambiguity(clash)
@@ -68,21 +117,24 @@ def _interface(audit: InterfaceAudit) -> Iterator[Line]:
 
 
 def _place(audit: InterfaceAudit, place: PlaceAudit) -> Line:
-    if not place.available:
-        proofs: Line = (("no implementation", "dim"), ("", ""))
-    else:
-        proofs = (
-            (f"unambiguous {place.unambiguous.value.upper()}", _STYLE[place.unambiguous]),
-            (_served(audit, place), _STYLE[place.served]),
-        )
+    proofs: Line = (("no implementation", "dim"), ("", ""))
+    if place.available:
+        proofs = _proofs(audit, place)
     boards = ", ".join(place.boards) or "no known board"
     return ((f"  {place.place}", ""), *proofs, (boards, "dim"))
+
+
+def _proofs(audit: InterfaceAudit, place: PlaceAudit) -> Line:
+    return (
+        (f"unambiguous {place.unambiguous.value.upper()}", _STYLE[place.unambiguous]),
+        (_served(audit, place), _STYLE[place.served]),
+    )
 
 
 def _served(audit: InterfaceAudit, place: PlaceAudit) -> str:
     gaps = [gap for gap in audit.gaps if place.place in gap.places]
     if place.served is Proof.REFUTED and gaps and all(one.accepted for one in gaps):
-        return "served where the inventory asks for it"
+        return "served but where accepted"
     return f"served {place.served.value.upper()}"
 
 
@@ -105,10 +157,15 @@ def _raising(raising: Raising) -> Iterator[Line]:
 
 def _gap(gap: Gap) -> Iterator[Line]:
     if gap.accepted is not None:
-        yield (("  unserved, accepted  ", "dim"), (f"{gap.region.text()} ({gap.accepted})", "dim"))
+        reason = _NUMBER.sub("", gap.accepted)
+        yield (("  unserved, accepted  ", "dim"), (f"{gap.region.text()} ({reason})", "dim"))
         return
     yield (("  unserved  ", "red"), (f"on {', '.join(gap.places)}", ""))
     yield from _region(gap.region)
+
+
+_NUMBER: Final = re.compile(r" \[\d+\]$")
+"""What tells equal reasons of an inventory apart, which says nothing to a reader."""
 
 
 def _region(region: Region) -> Iterator[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,15 @@ class CallCommand(FactsCommand):
     """A command whose call is given by facts, or by words that name tensors and parameters."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Add the inputs and parameters of the op that was named."""
+        """Add the workloads, inputs and parameters of the op that was named."""
         super().format_options(ctx, formatter)
         row: OpRow | None = ctx.meta.get(ROW)
         if row is None or not row.inputs:
             return
+        if row.workloads:
+            with formatter.section("Workloads"):
+                for line in _filled(row.workloads, formatter.width - formatter.current_indent):
+                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
         with formatter.section("Inputs"):
             formatter.write_dl([(f"{one.name}=", _input_text(one)) for one in row.inputs])
         if row.params:
@@ -62,6 +67,10 @@ def complete_workload(ctx: click.Context, incomplete: str) -> list[str]:
     """Return the workloads of the op named earlier that begin with what was typed."""
     row: OpRow | None = ctx.meta.get(ROW)
     return [] if row is None else [one for one in row.workloads if one.startswith(incomplete)]
+
+
+def _filled(names: Sequence[str], width: int) -> list[str]:
+    return textwrap.wrap(", ".join(names), width, break_on_hyphens=False)
 
 
 def _input_text(row: InputRow) -> str:

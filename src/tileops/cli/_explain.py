@@ -182,11 +182,11 @@ def _check_target(op: type[Op], target: str | None) -> None:
         raise unknown("target", target, known, remedy)
 
 
-def render(answer: Explanation, form: str) -> None:
-    """Write an answer to stdout as text, json or md."""
+def render(answer: Explanation, form: str, whole: bool) -> None:
+    """Write an answer to stdout as text, json or md; the text whole or the essential."""
     if form == "json":
         emit(json.dumps(explanation_record(answer), indent=2, allow_nan=False) + "\n")
     elif form == "md":
         emit(explanation_markdown(answer))
     else:
-        write(explanation_lines(answer))
+        write(explanation_lines(answer, whole))

@@ -127,7 +127,7 @@ def _verdict_record(verdict: Verdict, reason: str | None, group: Group) -> dict[
         "edges": [_edge_record(edge) for edge in verdict.edges],
         "conditions": [
             {
-                "condition": one.text,
+                "condition": one.whole,
                 "holds": one.holds,
                 "observed": one.observed,
                 "location": one.place,

@@ -76,7 +76,7 @@ def _conditions(key: str, found: tuple[Condition, ...]) -> str:
     if not found:
         return ""
     rows = "".join(
-        f"| {_HOLDS[one.holds]} | `{_escaped(one.text)}` | "
+        f"| {_HOLDS[one.holds]} | `{_escaped(one.whole)}` | "
         f"{_escaped(one.observed)} | `{one.place}` |\n"
         for one in found
     )

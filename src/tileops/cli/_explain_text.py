@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tileops.call_spec import spell
+from tileops.cli._legend import MARKS, legend_lines
 from tileops.cli._render import Line, Span, columns
 from tileops.cli._why_not_text import condition_lines, why_not_lines
 from tileops.introspect.explanation import (
@@ -18,12 +21,8 @@ from tileops.introspect.explanation import (
 from tileops.selection import Candidate, Edge, EdgeKind, Outcome, Selection, Stage, Verdict
 from tileops.tensor_spec import TensorSpec
 
-_MARK = {
-    Stage.SELECTED: ("*", "bold green"),
-    Stage.TIED: ("?", "bold yellow"),
-    Stage.OUTRANKED: ("o", "cyan"),
-    Stage.RAISED: ("!", "bold red"),
-}
+if TYPE_CHECKING:
+    from tileops.introspect.conditions import Condition
 
 OUTCOME = {
     Outcome.UNSERVED: "unserved: no implementation serves this call",
@@ -34,8 +33,14 @@ OUTCOME = {
 """A sentence for every outcome that selects nothing."""
 
 
-def explanation_lines(answer: Explanation) -> Iterator[Line]:
-    """Yield the lines of an explanation."""
+def explanation_lines(answer: Explanation, whole: bool = False) -> Iterator[Line]:
+    """Yield the lines of an explanation.
+
+    Args:
+        answer: The explanation.
+        whole: Whether to add what the outcome does not rest on: conditions that hold, or of an
+            answer for every board any, every class and the precedence.
+    """
     yield (("target   ", "dim"), (target_sentence(answer.op, answer.target), ""))
     if answer.call is not None:
         yield (("call     ", "dim"), (call_sentence(answer.call), ""))
@@ -45,12 +50,34 @@ def explanation_lines(answer: Explanation) -> Iterator[Line]:
         return
     if answer.every_board:
         yield (("devices  ", "dim"), ("no GPU here and none named: every known board", ""))
+    shown = _Shown(answer, whole)
     for one in answer.interfaces:
         yield ()
-        yield from _interface_lines(answer, one)
+        yield from _interface_lines(shown, one)
     for name, reason in answer.impossible.items():
         yield ()
         yield ((f"{answer.op}.{name}  ", "bold"), (impossible_sentence(reason), ""))
+    yield from legend_lines(answer, whole, shown.conditions)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """An answer, and how much of it is shown."""
+
+    answer: Explanation
+    whole: bool
+
+    def conditions(self, group: Group, key: str) -> tuple[Condition, ...]:
+        """Return the conditions of a key that are shown."""
+        found = group.conditions.get(key, ())
+        if self.whole:
+            return found
+        return () if self.answer.every_board else tuple(one for one in found if not one.holds)
+
+    def folded(self, group: Group) -> bool:
+        """Whether a group, none of whose keys is for the boards' architectures, is one line."""
+        stages = {one.stage for one in group.selection.verdicts}
+        return self.answer.every_board and not self.whole and stages == {Stage.ARCH}
 
 
 def target_sentence(op: str, target: TargetAnswer) -> str:
@@ -98,10 +125,12 @@ def impossible_sentence(reason: str) -> str:
 
 
 def facts_sentence(answer: Explanation, one: InterfaceAnswer) -> str:
-    """List the facts of the call, those not given marked."""
-    return ", ".join(
-        f"{name} {spell(value)}{' (default)' if name in answer.defaulted else ''}"
-        for name, value in one.call.facts().items()
+    """List the facts of the call: those given, then those that are not."""
+    facts = {name: f"{name} {spell(value)}" for name, value in one.call.facts().items()}
+    given = ", ".join(text for name, text in facts.items() if name not in answer.defaulted)
+    default = ", ".join(text for name, text in facts.items() if name in answer.defaulted)
+    return (
+        "; by default ".join(filter(None, (given, default))) if given else f"by default {default}"
     )
 
 
@@ -135,11 +164,14 @@ def source_of(candidate: Candidate) -> str:
     return origin.distribution or (f"module {origin.module}" if origin.module else "")
 
 
-def _interface_lines(answer: Explanation, one: InterfaceAnswer) -> Iterator[Line]:
-    yield ((answer.op, "bold"), (f".{one.table.interface}  ", "bold"), (_facts(answer, one), ""))
+def _interface_lines(shown: _Shown, one: InterfaceAnswer) -> Iterator[Line]:
+    name = f".{one.table.interface}  "
+    yield ((shown.answer.op, "bold"), (name, "bold"), (_facts(shown.answer, one), ""))
     for group in one.groups:
         yield ()
-        yield from _group_lines(answer, group)
+        yield from _group_lines(shown, group)
+    if not shown.whole:
+        return
     yield ()
     yield (("candidates", "dim"),)
     yield from columns([_candidate_row(candidate) for candidate in one.table.candidates])
@@ -151,7 +183,7 @@ def _interface_lines(answer: Explanation, one: InterfaceAnswer) -> Iterator[Line
 
 
 def _facts(answer: Explanation, one: InterfaceAnswer) -> str:
-    return facts_sentence(answer, one) or "no facts"
+    return facts_sentence(answer, one) if one.call.facts() else "no facts"
 
 
 def reproduction(answer: Explanation, selection: Selection) -> str:
@@ -162,7 +194,7 @@ def reproduction(answer: Explanation, selection: Selection) -> str:
     return f"Reproduce it with: {command} {shlex.join(answer.supposing)}"
 
 
-def _group_lines(answer: Explanation, group: Group) -> Iterator[Line]:
+def _group_lines(shown: _Shown, group: Group) -> Iterator[Line]:
     selection = group.selection
     selected = selection.selected
     where = (f"on {places_sentence(group)}", "")
@@ -171,25 +203,53 @@ def _group_lines(answer: Explanation, group: Group) -> Iterator[Line]:
         yield (("selected ", "green"), (f"{selected.key}  ", "bold green"), (note + where[0], ""))
     else:
         yield ((f"{OUTCOME[selection.outcome]}  ", "bold red"), where)
+    if shown.folded(group):
+        yield _folded_row(group)
+    else:
+        yield from _verdict_lines(shown, group)
+    if group.why_not is not None:
+        yield from why_not_lines(shown.answer, group.why_not)
+
+
+def _verdict_lines(shown: _Shown, group: Group) -> Iterator[Line]:
+    selection = group.selection
     rows = zip(selection.verdicts, group.reasons, strict=True)
     verdicts = columns([_verdict_row(verdict, reason) for verdict, reason in rows])
     for line, verdict in zip(verdicts, selection.verdicts, strict=True):
         yield line
-        yield from condition_lines(group.conditions.get(verdict.key, ()))
-    if selected is None:
-        yield ((f"  {reproduction(answer, selection)}", "dim"),)
-    if group.why_not is not None:
-        yield from why_not_lines(answer, group.why_not)
+        yield from condition_lines(shown.conditions(group, verdict.key))
+    if selection.outcome is Outcome.NO_DEVICE and selection.call.device_type is None:
+        yield ((f"  {_ELSEWHERE}", "yellow"),)
+    if selection.selected is None:
+        yield ((f"  {reproduction(shown.answer, selection)}", "dim"),)
+
+
+_ELSEWHERE = "this machine has no accelerator; --gpu h200 or --arch 90 asks about another one"
+
+
+def _folded_row(group: Group) -> Line:
+    candidates = [one.candidate.implementation for one in group.selection.verdicts]
+    archs = sorted({arch for one in candidates for arch in one.supported_archs or ()})
+    count = len(candidates)
+    who = "all keys are" if count > 1 else "its key is"
+    mark, style = MARKS[Stage.ARCH]
+    return ((f"  {mark} {who} for arch ", style), (", ".join(map(str, archs)), ""))
 
 
 def _verdict_row(verdict: Verdict, reason: str | None) -> Line:
-    mark, style = _MARK.get(verdict.stage, ("x", "red"))
+    mark, style = MARKS[verdict.stage]
     text = edges_sentence(verdict.edges) if verdict.edges else reason or ""
     return (
         (f"  {mark} {verdict.key}", style),
         (verdict.stage.value.ljust(len(Stage.OUTRANKED.value)), style),
-        (text, ""),
+        (_class_of(verdict.candidate), "dim") if verdict.stage is Stage.SELECTED else (text, ""),
     )
+
+
+def _class_of(candidate: Candidate) -> str:
+    source = source_of(candidate)
+    place = f"{candidate.name}, {candidate.location() or 'no source'}"
+    return f"{place}, from {source}" if source else place
 
 
 def _candidate_row(candidate: Candidate) -> Line:

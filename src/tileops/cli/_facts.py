@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from tileops.selection import fact_flag
 
 FACTS = "tileops.facts"
 ROW = "tileops.op"
+WORDS = "tileops.words"
 
 OP_HELP = "The class name of an op, such as LayerNormFwdOp."
 
@@ -27,6 +29,7 @@ class FactsCommand(PlainCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Add an option for every fact of the named op, then parse."""
         name = self._op_name(ctx, args)
+        ctx.meta[WORDS] = tuple(args)
         if ctx.resilient_parsing:
             # Completion: only what the static index holds, and never an error.
             row = in_tree_index().get(name or "")
@@ -35,7 +38,8 @@ class FactsCommand(PlainCommand):
         if row is not None:
             ctx.meta[ROW] = row
             ctx.meta[FACTS] = {}
-            self.params = [*self.params, *map(_option, row.facts())]
+            said = _short_help if ctx.resilient_parsing else _help
+            self.params = [*self.params, *(_option(one, said(one)) for one in row.facts())]
             args = _with_values(args, row)
         try:
             return super().parse_args(ctx, args)
@@ -138,7 +142,7 @@ def _with_values(args: list[str], row: OpRow) -> list[str]:
     return found + args[end:]
 
 
-def _option(row: FactRow) -> click.Option:
+def _option(row: FactRow, said: str) -> click.Option:
     """Build the option of one fact; its value lands in the context, not in the function."""
     parameter = f"fact_{row.name}"
     flag = fact_flag(row.name)
@@ -149,9 +153,6 @@ def _option(row: FactRow) -> click.Option:
         if ctx.get_parameter_source(parameter) is ParameterSource.COMMANDLINE:
             ctx.meta[FACTS][row.name] = value
 
-    text = f"{row.name} of the call" + (f", {row.range}" if row.range else "")
-    # Parentheses: completion reads square brackets as markup.
-    text += " (required)" if row.default is None else f" (default {row.default})"
     return click.Option(
         [f"{flag}/--no-{flag.removeprefix('--')}" if bare else flag, parameter],
         type=click.BOOL if bare else FactType(row),
@@ -159,9 +160,31 @@ def _option(row: FactRow) -> click.Option:
         is_flag=bare or None,
         expose_value=False,
         callback=keep,
-        help=text,
+        help=said,
         metavar=None if bare else _metavar(row),
     )
+
+
+def _help(row: FactRow) -> str:
+    return _meaning(row) + (f": {row.range}" if row.range else "") + _default(row)
+
+
+def _short_help(row: FactRow) -> str:
+    """Return help for completion, which breaks long lines, and a shell reads lines as words."""
+    tail = _default(row)
+    return textwrap.shorten(_meaning(row), _COMPLETED - len(tail), placeholder="...") + tail
+
+
+_COMPLETED = 70
+
+
+def _meaning(row: FactRow) -> str:
+    return row.meaning or f"{row.name} of the call"
+
+
+def _default(row: FactRow) -> str:
+    # Parentheses: completion reads square brackets as markup.
+    return " (required)" if row.default is None else f" (default {row.default})"
 
 
 def _metavar(row: FactRow) -> str:

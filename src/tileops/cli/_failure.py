@@ -29,7 +29,7 @@ _EXTRA = ("torch", "tilelang", "z3")
 
 
 class Failure(click.ClickException):
-    """A failure that is shown as ``error:``, ``cause:`` and ``help:`` lines."""
+    """A failure that is shown as ``error:`` and ``cause:``, and a ``help:`` for every remedy."""
 
     exit_code = USAGE
 
@@ -45,8 +45,8 @@ class Failure(click.ClickException):
         click.echo(f"error: {self.message}", err=True)
         if self.cause is not None:
             click.echo(f"cause: {self.cause}", err=True)
-        if self.remedy is not None:
-            click.echo(f"help: {self.remedy}", err=True)
+        for remedy in (self.remedy or "").splitlines():
+            click.echo(f"help: {remedy}", err=True)
 
 
 class UsageFailure(Failure):

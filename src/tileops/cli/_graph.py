@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tileops.cli._imports import load_op, stdout_kept_clean
 from tileops.cli._ops import explored_interfaces
-from tileops.cli._render import Line, write
+from tileops.cli._render import Line, columns, write
 from tileops.cli._stdout import emit
 from tileops.introspect.graph import Overlap, Pair, PrecedenceGraph, precedence_graph
 from tileops.selection import EdgeKind
@@ -55,12 +55,26 @@ def _lines(graph: PrecedenceGraph) -> Iterator[Line]:
         if one.key not in losers:
             yield from _subtree(graph, one.key, 0)
     for pair in graph.pairs:
-        if pair.edge is None or pair.overlap is not Overlap.DECLARED:
-            style = "bold red" if pair.overlap is Overlap.UNDECLARED else "dim"
-            yield ((f"  {pair.first}, {pair.second}: {_SAID[pair.overlap]}", style),)
-            if pair.overlap is Overlap.UNDECLARED and pair.shared is not None:
-                command = pair.shared.selection.command()
-                yield ((f"    {command or pair.shared.selection.call.describe()}", "dim"),)
+        if pair.overlap is Overlap.DISJOINT or (pair.edge and pair.overlap is Overlap.DECLARED):
+            continue
+        style = "bold red" if pair.overlap is Overlap.UNDECLARED else "dim"
+        yield ((f"  {pair.first}, {pair.second}: {_SAID[pair.overlap]}", style),)
+        if pair.overlap is Overlap.UNDECLARED and pair.shared is not None:
+            command = pair.shared.selection.command()
+            yield ((f"    {command or pair.shared.selection.call.describe()}", "dim"),)
+    yield from _disjoint_lines(graph)
+
+
+def _disjoint_lines(graph: PrecedenceGraph) -> Iterator[Line]:
+    """Yield a line for every key with those that serve none of the same calls."""
+    apart: dict[str, list[str]] = {}
+    for pair in graph.pairs:
+        if pair.overlap is Overlap.DISJOINT:
+            apart.setdefault(pair.first, []).append(pair.second)
+    if apart:
+        yield ((f"  {_SAID[Overlap.DISJOINT]}:", "dim"),)
+        rows = [((f"    {key}", "dim"), (f"and {', '.join(o)}", "dim")) for key, o in apart.items()]
+        yield from columns(rows)
 
 
 def _subtree(graph: PrecedenceGraph, key: str, depth: int) -> Iterator[Line]:

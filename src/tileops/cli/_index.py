@@ -8,14 +8,14 @@ It holds what a command line states: the facts of every interface, inputs, param
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tileops.call_spec import Fact
+    from tileops.call_spec import CallSpec, Fact
     from tileops.manifest import Expression, ParamDecl, Signature, TensorDecl
     from tileops.ops.op import Op
 
@@ -29,10 +29,12 @@ class FactRow:
     Attributes:
         name: Its name.
         kind: int, float, bool, str, dtype, choice, or the name of a type that holds several.
-        default: The default as the command line spells it; None where a value is required.
+        default: The default as the command line spells it, or what it is derived from; None where
+            a value is required.
         range: The values it can have, in words.
         choices: The values of a choice.
         optional: Whether ``none`` is a value.
+        meaning: What it means, in words.
     """
 
     name: str
@@ -41,6 +43,7 @@ class FactRow:
     range: str = ""
     choices: tuple[str, ...] = ()
     optional: bool = False
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,14 +117,12 @@ def _read_facts(stored: list[dict[str, Any]]) -> tuple[FactRow, ...]:
 
 def row_of(op: type[Op]) -> OpRow:
     """Derive the row of an op class from the class itself."""
-    from tileops.call_spec import facts_declared
-
     signature, entry = op.signature(), op.entry()
     return OpRow(
         op.__name__,
         op.__module__,
         {
-            name: tuple(_fact_row(fact) for fact in facts_declared(interface.request))
+            name: tuple(_fact_rows(interface.request, _data_dtypes(signature)))
             for name, interface in op.interfaces.items()
         },
         () if signature is None else tuple(_input_row(signature, d) for d in signature.inputs),
@@ -158,7 +159,23 @@ def _param_row(decl: ParamDecl) -> FactRow:
     )
 
 
-def _fact_row(fact: Fact) -> FactRow:
+def _data_dtypes(signature: Signature | None) -> str:
+    """Return the dtypes of an op whose tensors all have one of the same; else nothing."""
+    declared = () if signature is None else signature.dtypes
+    return ", ".join(declared[0].allowed) if len(declared) == 1 else ""
+
+
+def _fact_rows(spec: type[CallSpec], dtypes: str) -> Iterator[FactRow]:
+    from tileops.call_spec import facts_declared
+    from tileops.introspect.fact_meanings import fact_meanings
+
+    meanings = fact_meanings(spec)
+    for fact in facts_declared(spec):
+        row = _fact_row(fact, meanings.get(fact.name, ""), spec.DERIVED.get(fact.name))
+        yield replace(row, range=dtypes) if row.kind == "dtype" and row.name == "dtype" else row
+
+
+def _fact_row(fact: Fact, meaning: str, derived: str | None) -> FactRow:
     import enum
 
     import torch
@@ -174,10 +191,11 @@ def _fact_row(fact: Fact) -> FactRow:
     return FactRow(
         name=fact.name,
         kind=kind,
-        default=None if fact.required else spell(fact.default),
+        default=None if fact.required else derived or spell(fact.default),
         range="" if fact.range is None else str(fact.range),
         choices=choices,
         optional=fact.optional,
+        meaning=meaning,
     )
 
 

@@ -16,25 +16,23 @@ from tileops.cli._audit_text import audit_lines
 from tileops.cli._diff_text import diff_lines
 from tileops.cli._failure import LoadFailure, UsageFailure
 from tileops.cli._imports import stdout_kept_clean
+from tileops.cli._inventory_listing import listing_lines, served_markdown
 from tileops.cli._ops import chosen_ops, tables_of_op
-from tileops.cli._render import Line, write
+from tileops.cli._render import Line, columns, without_roots, write
 from tileops.cli._stdout import emit
-from tileops.cli._table import Table, counted, table_lines, table_markdown
+from tileops.cli._table import counted
 from tileops.errors import InventoryError
 from tileops.introspect.audit import Audit
 from tileops.introspect.collection import all_tables, families, in_tree_tables
 from tileops.introspect.drift import BrokenOp, Drift, drift, updated
-from tileops.introspect.formula import TRUE, read, render
 from tileops.introspect.inventory import (
     SCHEMA,
     FamilyRecord,
-    KeyRecord,
     encode,
     read_folder,
     shipped_folder,
 )
 from tileops.ops.op import Op
-from tileops.selection import Candidate
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,11 @@ class Subject:
         return msgspec.structs.replace(family, ops=kept)
 
 
-def update(subject: Subject) -> tuple[BrokenOp, ...]:
-    """Write the inventory anew; return the ops that could not be written down.
+def update(subject: Subject) -> tuple[tuple[BrokenOp, ...], Mapping[str, str]]:
+    """Write the inventory anew.
+
+    Returns:
+        The ops that could not be written down, and what became of each file, by its name.
 
     Files hold whole families, so naming ops makes an inventory of these alone, in a new folder.
 
@@ -99,26 +100,32 @@ def update(subject: Subject) -> tuple[BrokenOp, ...]:
     with stdout_kept_clean():
         found, broken = updated(subject.ops.values(), subject.written(), subject.tables)
     try:
-        _write(subject, found)
+        written = _write(subject, found)
     except OSError as error:
         problem = f"the inventory cannot be written to {str(subject.folder)!r}"
         raise LoadFailure(problem, cause=error.strerror) from error
-    return broken
+    return broken, written
 
 
-def _write(subject: Subject, found: Mapping[str, FamilyRecord]) -> None:
-    """Write every file whole or not at all, and remove those of families that are gone."""
+def _write(subject: Subject, found: Mapping[str, FamilyRecord]) -> Mapping[str, str]:
+    """Write every file whole or not at all, remove those of families that are gone, and tell."""
     subject.folder.mkdir(parents=True, exist_ok=True)
     gone = set(subject.written()) - set(found)
+    said = {}
     for name, family in found.items():
-        unfinished = subject.folder / f".{name}.json"
+        file, unfinished = subject.folder / f"{name}.json", subject.folder / f".{name}.json"
+        text = encode(family).encode()
+        same = file.exists() and file.read_bytes() == text
+        said[file.name] = "unchanged" if same else "written"
         try:
-            unfinished.write_text(encode(family), encoding="utf-8")
-            unfinished.replace(subject.folder / f"{name}.json")
+            unfinished.write_bytes(text)
+            unfinished.replace(file)
         finally:
             unfinished.unlink(missing_ok=True)
     for stale in gone:
         (subject.folder / f"{stale}.json").unlink()
+        said[f"{stale}.json"] = "removed"
+    return dict(sorted(said.items()))
 
 
 def check(subject: Subject) -> Drift:
@@ -150,14 +157,14 @@ def broken_lines(broken: tuple[BrokenOp, ...]) -> Iterator[Line]:
 def write_listing(subject: Subject, form: str) -> None:
     """Write every op, interface and key to stdout.
 
-    The table has the keys of installed backends too. The other forms say what the files say, and
+    The text has the keys of installed backends too. The other forms say what the files say, and
     stderr tells what that leaves out.
     """
     if form != "table":
         _note_left_out(subject)
     if form == "md":
         with stdout_kept_clean():
-            text = served_markdown(subject)
+            text = served_markdown(subject.ops, subject.tables)
         emit(text)
         return
     if form == "json":
@@ -171,8 +178,8 @@ def write_listing(subject: Subject, form: str) -> None:
         emit(json.dumps(record, indent=1) + "\n")
         return
     with stdout_kept_clean():
-        table = _listing(subject)
-    write(table_lines(table))
+        lines = list(listing_lines(subject.ops))
+    write(lines)
 
 
 def _note_left_out(subject: Subject) -> None:
@@ -190,85 +197,13 @@ def _note_left_out(subject: Subject) -> None:
         click.echo(f"{text}; --import with the name of its module adds such keys", err=True)
 
 
-_SERVED = ("key", "archs", "ranks", "serves")
-
-
-def served_markdown(subject: Subject) -> str:
-    """Return the tables for documents: what each key serves, and no line numbers."""
-    tables = [
-        Table(f"{op}.{interface}", _SERVED, tuple(_served(*one) for one in record.keys.items()))
-        for family in families(subject.ops.values(), {}, subject.tables).values()
-        for op, found in family.ops.items()
-        for interface, record in found.interfaces.items()
-    ]
-    keys = counted(sum(len(one.rows) for one in tables), "key")
-    head = f"{keys} of {counted(len(tables), 'interface')}\n\n"
-    return head + "\n".join(map(table_markdown, tables))
-
-
-def _served(key: str, one: KeyRecord) -> tuple[str, ...]:
-    above = ", ".join(one.preferred_over)
-    return (
-        key,
-        "all" if one.archs is None else ", ".join(map(str, one.archs)),
-        "general" if one.general else f"preferred over {above}" if above else "",
-        _serves_text(one),
-    )
-
-
-def _serves_text(one: KeyRecord) -> str:
-    term = read(one.serves)
-    text = "every call" if term == TRUE else render(term)
-    return f"{text}; {', '.join(one.unmodelled)}" if one.unmodelled else text
-
-
-_COLUMNS = (
-    "op",
-    "interface",
-    "key",
-    "class",
-    "location",
-    "from",
-    "devices",
-    "archs",
-    "general",
-    "preferred over",
-)
-
-
-def _listing(subject: Subject) -> Table:
-    rows = [
-        _row(op.__name__, interface, one)
-        for op in subject.ops.values()
-        for interface, table in tables_of_op(op).items()
-        for one in table.candidates
-    ]
-    title = f"{counted(len(subject.ops), 'op')}, {counted(len(rows), 'key')}"
-    return Table(title, _COLUMNS, tuple(rows))
-
-
-def _row(op: str, interface: str, one: Candidate) -> tuple[str, ...]:
-    implementation = one.implementation
-    archs = implementation.supported_archs
-    return (
-        op,
-        interface,
-        one.key,
-        one.name,
-        str(one.location() or ""),
-        one.origin.distribution or one.origin.module or "in-tree",
-        ", ".join(sorted(implementation.devices)),
-        "all" if archs is None else ", ".join(map(str, sorted(archs))),
-        "general" if implementation.general else "",
-        ", ".join(sorted(implementation.preferred_over)),
-    )
-
-
 def write_drift(found: Drift) -> None:
     """Write a comparison to stdout."""
     write(drift_lines(found))
 
 
-def write_broken(broken: tuple[BrokenOp, ...]) -> None:
-    """Write what could not be written down to stdout."""
+def write_updated(subject: Subject, broken: tuple[BrokenOp, ...], files: Mapping[str, str]) -> None:
+    """Write to stdout what was written, and what could not be."""
     write(broken_lines(broken))
+    rows: list[Line] = [((f"  {name}", ""), (became, "")) for name, became in files.items()]
+    write([(("inventory in ", ""), (without_roots(str(subject.folder)), "")), *columns(rows)])

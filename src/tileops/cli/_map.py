@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import product
+from typing import Any, Final
 
 import click
 
+from tileops.call_spec import CallSpec
 from tileops.cli._failure import UsageFailure
 from tileops.cli._imports import load_op, stdout_kept_clean
 from tileops.cli._index import OpRow
@@ -23,6 +25,7 @@ from tileops.introspect.detail import machine_of
 from tileops.introspect.explanation import Place
 from tileops.introspect.maps import Axis, Raster, SelectionLine, line, raster
 from tileops.introspect.symbolic.exploration import explore
+from tileops.ops._possible import impossibility
 from tileops.selection import fact_flag
 
 
@@ -54,6 +57,7 @@ def ask(
         _check_axes(axes, stated)
         given = {**stated, **{axis.fact: axis.low for axis in axes}}
         facts, _ = complete_facts(op, names[0], given)
+        facts |= _possible(spec, facts, axes)
         call = _place(options).call(spec, facts).resolved()
         explored = explore(tables[names[0]], spec, (machine_of(call),))
         values = explored.form.values(call)
@@ -74,6 +78,33 @@ def _check_axes(axes: Sequence[Axis], stated: Mapping[str, Any]) -> None:
             raise UsageFailure(f"{name} varies twice; two --vary name two facts")
         if name in stated:
             raise UsageFailure(f"{name} varies, and {fact_flag(name)} states it")
+
+
+def _possible(
+    spec: type[CallSpec], facts: Mapping[str, Any], axes: Sequence[Axis]
+) -> dict[str, int]:
+    """Return values of the axes that make a possible call: the lowest of those that are tried.
+
+    The calls along an axis that no op makes are a part of the map; a map of nothing else is not
+    worth drawing.
+
+    Raises:
+        UsageFailure: No value that is tried makes one.
+    """
+    names = [axis.fact for axis in axes]
+    tried = [[*range(axis.low, axis.high + 1)[:_MOST_TRIED], axis.high] for axis in axes]
+    for values in product(*tried):
+        found = dict(zip(names, values, strict=True))
+        if impossibility(spec(**{**facts, **found})) is None:
+            return found
+    spans = " and ".join(f"{axis.fact} from {axis.low} to {axis.high}" for axis in axes)
+    raise UsageFailure(
+        f"no {spans} makes a possible call",
+        cause=f"at the low end, {impossibility(spec(**facts))}",
+    )
+
+
+_MOST_TRIED: Final = 256
 
 
 def _place(options: DeviceOptions) -> Place:

@@ -60,6 +60,10 @@ def raster_lines(found: Raster) -> Iterator[Line]:
         yield ((f"  {letter.upper()} {letter}  {outcome}", ""),)
     share = f"{100 * found.proved_share:.1f}"
     yield ((f"  capitals: proved for every call of the cell, {share}% of the plane", "dim"),)
+    across, up = found.steps
+    if not all(one.proved for one in found.cells) and max(across, up) > 1:
+        corner = f"its lower left corner, a multiple of {across} across and of {up} up"
+        yield ((f"  small: the call at {corner}; the rest may differ", "dim"),)
 
 
 def _letters(outcomes: Sequence[str]) -> dict[str, str]:

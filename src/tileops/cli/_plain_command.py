@@ -35,7 +35,18 @@ def _show_help(ctx: click.Context, _param: click.Parameter, wanted: bool) -> Non
 
 
 class PlainGroup(_PlainHelp, TyperGroup):
-    """A group of plain commands."""
+    """A group of plain commands, whose summaries are whole however long."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first sentence of every command's help, over several lines if need be."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        shown = [(name, one) for name, one in found if one is not None and not one.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(_WHOLE)) for name, one in shown])
+
+
+_WHOLE = 1000
+"""Characters that no summary has: click cuts it there."""
 
 
 class PlainCommand(_PlainHelp, TyperCommand):

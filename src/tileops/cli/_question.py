@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -63,15 +64,28 @@ def complete_facts(
     """
     spec = op.interfaces[interface].request
     declared = facts_declared(spec)
-    missing = [fact_flag(f.name) for f in declared if f.required and f.name not in given]
+    stated = {f.name: _value(f, given[f.name]) for f in declared if f.name in given}
+    filled = {**spec.derived(stated), **stated}
+    missing = [fact_flag(f.name) for f in declared if f.required and f.name not in filled]
     if missing:
         whose = op.__name__ if len(op.interfaces) == 1 else f"{op.__name__}.{interface}"
         raise UsageFailure(
-            f"{whose} needs {', '.join(missing)}",
-            remedy=f"tileops explain {op.__name__} --help lists every fact",
+            f"{whose} needs {', '.join(missing)}", remedy=_missing(op, interface, filled)
         )
-    facts = {f.name: _value(f, given[f.name]) if f.name in given else f.default for f in declared}
+    facts = {f.name: filled.get(f.name, f.default) for f in declared}
     return facts, tuple(f.name for f in declared if f.name not in given)
+
+
+def _missing(op: type[Op], interface: str, filled: Mapping[str, Any]) -> str:
+    """Say how the question can be asked: a line that can be run, then where more is to be had."""
+    from tileops.cli._example import example_command
+
+    command = example_command(op, interface, filled)
+    more = f"tileops explain {op.__name__} --help lists every fact"
+    entry = op.entry()
+    if entry is not None and entry.workloads:
+        more += " and workload"
+    return more if command is None else f"{command}\n{more}"
 
 
 def _value(fact: Fact, value: Any) -> Any:

@@ -56,15 +56,30 @@ def without_roots(text: str) -> str:
 def _fitted(lines: Iterable[Line], width: int) -> Iterator[Line]:
     for line in lines:
         indent = sum(len(text) for text, _ in line[:-1])
-        # A column narrower than this reads worse than a long line.
-        if len(line) < 2 or width - indent < 24:
+        if len(line) < 2 or indent + len(line[-1][0]) <= width:
             yield line
-            continue
-        text, style = line[-1]
-        first, *more = textwrap.wrap(text, width - indent, break_long_words=False) or [""]
-        yield (*line[:-1], (first, style))
-        for part in more:
-            yield ((" " * indent, ""), (part, style))
+        elif width - indent >= _NARROWEST:
+            yield from _wrapped(line, indent, width)
+        elif len(line) > 2:
+            # No room beside the others: the last one stands below them.
+            *rest, (last, style) = line[:-1]
+            yield (*rest, (last.rstrip(), style))
+            margin = len(line[0][0]) - len(line[0][0].lstrip())
+            yield ((" " * (margin + 4), ""), line[-1])
+        else:
+            yield line
+
+
+_NARROWEST = 24
+"""Columns; text wrapped into fewer reads worse than a long line."""
+
+
+def _wrapped(line: Line, indent: int, width: int) -> Iterator[Line]:
+    text, style = line[-1]
+    first, *more = textwrap.wrap(text, width - indent, break_long_words=False) or [""]
+    yield (*line[:-1], (first, style))
+    for part in more:
+        yield ((" " * indent, ""), (part, style))
 
 
 def _coloured(lines: Iterable[Line]) -> str:

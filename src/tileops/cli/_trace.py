@@ -66,7 +66,8 @@ def read(file: Path) -> Recording:
         recording = read_recording(file)
     except TraceError as error:
         raise UsageFailure(
-            str(error), remedy="tileops trace run -o FILE -- CMD makes a recording"
+            str(error),
+            remedy=f"tileops trace run -o {file} -- COMMAND makes one, if COMMAND calls an op",
         ) from error
     for name in recording.truncated:
         click.echo(f"warning: {name} was cut off; its last line is left out", err=True)

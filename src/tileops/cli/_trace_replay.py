@@ -25,7 +25,8 @@ def write_replay(file: Path, modules: list[str], form: str) -> bool:
     """
     recording = read(file)
     with stdout_kept_clean():
-        import_modules([*modules, *_modules_of(recording)])
+        import_modules(modules)
+        _import_recorded(recording)
         _check_scripts(recording)
         answer = replay(recording, op_class)
     if form == "json":
@@ -35,10 +36,26 @@ def write_replay(file: Path, modules: list[str], form: str) -> bool:
     return bool(answer.changes)
 
 
-def _modules_of(recording: Recording) -> list[str]:
-    asked = [one.record for one in recording.calls if one.record.decided is not None]
-    modules = {name for one in asked for name in (one.module, *one.imports)}
-    return sorted(modules - {_SCRIPT})
+def _import_recorded(recording: Recording) -> None:
+    """Import what defined the recorded ops and kernels.
+
+    Raises:
+        LoadFailure: Something cannot be imported here.
+    """
+    asked = [one for one in recording.calls if one.record.decided is not None]
+    used = {name for one in asked for name in (one.record.module, *one.record.imports)}
+    for module in sorted(used - {_SCRIPT}):
+        try:
+            import_modules([module])
+        except LoadFailure as failure:
+            needing = [one for one in asked if module in (one.record.module, *one.record.imports)]
+            ops = ", ".join(sorted({one.record.op for one in needing}))
+            raise LoadFailure(
+                f"{counted(len(needing), 'record')} of {ops} cannot be decided again: the program "
+                f"that was recorded had {module}, and here it cannot be imported",
+                cause=failure.cause,
+                remedy="install the package it is from, or put its folder on PYTHONPATH",
+            ) from failure
 
 
 def _check_scripts(recording: Recording) -> None:

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import NoReturn
 
+import click
+
 from tileops.cli._failure import UsageFailure
 from tileops.cli._imports import require_torch
 
@@ -25,6 +27,8 @@ def run_recorded(command: list[str], output: Path, environment: dict[str, str]) 
     require_torch()
     _check_output(output)
     _remove_earlier(output)
+    name = output.with_suffix(f".PID{output.suffix}")
+    click.echo(f"note: recording into {name}; tileops trace summary {output} reads it", err=True)
     try:
         os.execvpe(command[0], command, {**environment, "TILEOPS_TRACE": str(output.absolute())})
     except OSError as error:

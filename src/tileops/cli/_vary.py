@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tileops.call_spec import CallSpec, facts_declared
+from tileops.call_spec import CallSpec, Range, facts_declared
 from tileops.cli._failure import UsageFailure, shortened, unknown
 from tileops.introspect.maps import Axis
 
@@ -37,5 +37,20 @@ def read_axis(text: str, spec: type[CallSpec]) -> Axis:
         raise UsageFailure(f"--vary {text}: {low} is above {high}")
     stated = numbers[name].range
     if stated is not None and (low not in stated or high not in stated):
-        raise UsageFailure(f"--vary {text}: {name} must be {stated}")
+        raise _outside(Axis(name, low, high), stated)
     return Axis(name, low, high)
+
+
+def _outside(axis: Axis, stated: Range) -> UsageFailure:
+    """Say which end of an axis lies outside the range, and name the span inside it."""
+    least, most = int(stated.low), None if stated.high is None else int(stated.high)
+    low = max(axis.low, least)
+    high = axis.high if most is None else min(axis.high, most)
+    wrong = [f"the low end must be {least} or more, got {axis.low}"] if axis.low < least else []
+    if most is not None and axis.low > most:
+        wrong.append(f"the low end must be {most} or less, got {axis.low}")
+    if high != axis.high:
+        wrong.append(f"the high end must be {most} or less, got {axis.high}")
+    asked = f"--vary {axis.fact}={axis.low}..{axis.high}"
+    remedy = f"--vary {axis.fact}={low}..{high}" if low <= high else None
+    return UsageFailure(f"{asked}: {' and '.join(wrong)}", remedy=remedy)

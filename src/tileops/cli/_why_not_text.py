@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tileops.cli._legend import HOLDS
 from tileops.cli._render import Line, columns
 from tileops.introspect.explanation import Explanation
 from tileops.introspect.formula import DEVICE_FACTS, spell
@@ -24,16 +25,9 @@ def condition_lines(found: Sequence[Condition]) -> Iterator[Line]:
     yield from columns([_condition(one) for one in sorted(found, key=lambda c: order[c.holds])])
 
 
-_MARKS: dict[bool | None, tuple[str, str]] = {
-    False: ("x", "red"),
-    None: ("?", "yellow"),
-    True: ("+", "green"),
-}
-
-
 def _condition(one: Condition) -> Line:
-    mark, style = _MARKS[one.holds]
-    return ((f"      {mark} {one.text}", style), (one.observed, ""), (one.place, "dim"))
+    mark, style = HOLDS[one.holds]
+    return ((f"      {mark} {one.whole}", style), (one.observed, ""), (one.place, "dim"))
 
 
 def why_not_lines(answer: Explanation, found: WhyNot) -> Iterator[Line]:

@@ -71,6 +71,12 @@ Added = Annotated[
 Removed = Annotated[
     list[str] | None, typer.Option("--without", metavar="KEY", help="Suppose KEY away.")
 ]
+Whole = Annotated[
+    bool,
+    typer.Option(
+        "--all", help="Show every condition, class and precedence in the text, not the essential."
+    ),
+]
 Form = Annotated[
     Format, typer.Option("--format", help="How to write; text by default.", show_default=False)
 ]
@@ -95,6 +101,7 @@ def explain(
     expect: Expect = None,
     added: Added = None,
     removed: Removed = None,
+    whole: Whole = False,
     form: Form = Format.TEXT,
     schema: Schema = False,
 ) -> None:
@@ -126,6 +133,6 @@ def explain(
             removed=tuple(removed or ()),
         )
     )
-    render(answer, form.value)
+    render(answer, form.value, whole)
     met = answer.answered if expect is None else answer.selects(expect)
     raise typer.Exit(ANSWERED if met else NO)

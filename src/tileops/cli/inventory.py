@@ -60,8 +60,8 @@ def inventory(
     subject = _inventory.Subject.read(ops or [], modules or [], folder)
     failed = False
     if update:
-        broken = _inventory.update(subject)
-        _inventory.write_broken(broken)
+        broken, files = _inventory.update(subject)
+        _inventory.write_updated(subject, broken, files)
         failed = bool(broken)
     if check:
         found = _inventory.check(subject)

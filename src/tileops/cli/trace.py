@@ -23,6 +23,10 @@ app = typer.Typer(
 )
 
 
+DEFAULT = "tileops-trace.jsonl"
+"""The name of a recording that is given none."""
+
+
 class Format(enum.StrEnum):
     """The forms of an answer."""
 
@@ -46,16 +50,25 @@ Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def run(
-    command: Annotated[list[str], typer.Argument(help="The command and its arguments.")],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="The command and its arguments.", show_default=False, metavar="COMMAND..."
+        ),
+    ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to record; one file per process.")
-    ] = Path("tileops-trace.jsonl"),
+    ] = Path(DEFAULT),
 ) -> None:
-    """Run CMD and record every selection: tileops trace run -- python train.py.
+    """Run COMMAND and record every selection: tileops trace run -- python train.py.
 
-    CMD takes the place of this command, so signals reach it and the exit code is its own. What
+    COMMAND takes the place of this command, so signals reach it and the exit code is its own. What
     was recorded under the name before is removed first.
     """
+    if not command:
+        raise UsageFailure(
+            "trace run needs a COMMAND to run", remedy="tileops trace run -- python train.py"
+        )
     from tileops.cli._trace_run import run_recorded
 
     run_recorded(command, output, dict(os.environ))
@@ -109,6 +122,8 @@ def replay(
 def _given(file: Path | None, command: str) -> Path:
     if file is None:
         raise UsageFailure(
-            f"trace {command} needs a FILE", remedy="tileops trace run -o FILE -- CMD makes one"
+            f"trace {command} needs a FILE: the name that a recording was made under",
+            remedy=f"tileops trace {command} {DEFAULT}, which tileops trace run records into "
+            "unless -o names another",
         )
     return file

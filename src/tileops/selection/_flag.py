@@ -4,8 +4,8 @@ from __future__ import annotations
 
 OPTION_NAMES = frozenset(
     {
-        *("expect", "format", "gpu", "help", "import", "interface", "schema", "target"),
-        *("traceback", "vary", "version", "why-not", "with", "without", "workload"),
+        *("all", "expect", "format", "gpu", "help", "import", "interface", "schema"),
+        *("target", "traceback", "vary", "version", "why-not", "with", "without", "workload"),
     }
 )
 """The options that the commands which take facts have themselves, those of the device aside.

@@ -108,8 +108,8 @@ def _missing_device(selection: Selection) -> dict[str, str]:
         return {
             "where": "this machine, which has no accelerator",
             "devices": ", ".join(devices) or "no device",
-            "remedy": "Give the call a device that has one, or state device facts such as arch=90 "
-            "to ask about another machine",
+            "remedy": "Run it on a machine that has such a device, or state device facts such as "
+            "arch=90 to ask about one: tileops explain takes --gpu h200",
         }
     return {
         "where": f"{device_type} devices",

@@ -86,7 +86,8 @@ def _explanation(op: type[Op], selection: Selection) -> str:
         explain_request(selection.table, type(call), call.facts(), [place]), type(call)
     )
     target = target_answer(op, None, place.torch_device())
-    text = plain(explanation_lines(Explanation(op.__name__, target, (), False, (answer,))))
+    explanation = Explanation(op.__name__, target, (), False, (answer,))
+    text = plain(explanation_lines(explanation, whole=True))
     return text + (selection.command() or "")
 
 

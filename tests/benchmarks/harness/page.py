@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.plots import plot_name
 from harness.record import Ceilings, HostRow, PeerRow, Results, Row
+from tileops.cli._index import in_tree_index
 
 __all__ = ["page"]
 
@@ -47,10 +48,23 @@ STATUS = {
 
 def page(results: Sequence[Results]) -> str:
     """Return the page as Markdown."""
-    parts = [HEAD]
+    parts = [HEAD, _scope(results)]
     for one in results:
         parts += _run(one)
     return "\n".join([*parts, HOW])
+
+
+def _scope(results: Sequence[Results]) -> str:
+    """Say which ops of the tree have figures below, and which have none."""
+    timed = {row.op for one in results for row in one.rows if row.timing}
+    measured = [name for name in in_tree_index() if name in timed]
+    others = [name for name in in_tree_index() if name not in timed]
+    said = f"Measured so far: {_linked(measured)}.\n"
+    return said + (f"Not measured: {_linked(others)}.\n" if others else "")
+
+
+def _linked(ops: Sequence[str]) -> str:
+    return ", ".join(f"[{op}](ops/{op}.md)" for op in ops) or "none"
 
 
 def _run(results: Results) -> list[str]:

@@ -21,6 +21,7 @@ from tileops.introspect.formula import (
     member,
     negate,
     number,
+    outline,
     power_of_two,
     read,
     render,
@@ -32,6 +33,8 @@ from tileops.introspect.formula import (
 
 N, M = fact("n"), fact("m")
 DTYPE = member("dtype", ["float16", "bfloat16"])
+SHORT, LONG = compare("le", N, const(4)), compare("ge", N, const(64))
+WIDE = compare("gt", M, const(9))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +83,10 @@ def test_a_later_part_is_evaluated_only_where_the_earlier_ones_decide_nothing() 
                            compare("gt", M, const(1))),
                      all_of([any_of([negate(DTYPE), compare("le", N, const(4))]),
                              compare("gt", M, const(1))]), id="shared-end-split-off"),
+        pytest.param(where(DTYPE, SHORT, where(WIDE, SHORT, LONG)),
+                     where(any_of([DTYPE, WIDE]), SHORT, LONG), id="equal-cases-in-a-row"),
+        pytest.param(where(DTYPE, where(WIDE, SHORT, LONG), LONG),
+                     where(all_of([DTYPE, WIDE]), SHORT, LONG), id="equal-cases-nested"),
     ],
 )  # fmt: skip
 def test_simplification(built: Term, expected: Term) -> None:
@@ -107,6 +114,12 @@ def test_simplification(built: Term, expected: Term) -> None:
         pytest.param(all_of([any_of([member("a", [True]), member("b", [True])]), DTYPE]),
                      "(a or b) and dtype is float16 or bfloat16", id="and-of-or"),
         pytest.param(negate(power_of_two(N)), "n is no power of two", id="no-power"),
+        pytest.param(where(WIDE, where(DTYPE, SHORT, LONG), compare("eq", M, const(1))),
+                     "(n <= 4 if dtype is float16 or bfloat16 else n >= 64) if m > 9 else m == 1",
+                     id="case-before-if"),
+        pytest.param(where(WIDE, SHORT, where(DTYPE, LONG, compare("eq", M, const(1)))),
+                     "n <= 4 if m > 9 else n >= 64 if dtype is float16 or bfloat16 else m == 1",
+                     id="case-behind-else"),
     ],
 )  # fmt: skip
 def test_rendering(term: Term, text: str) -> None:
@@ -168,3 +181,28 @@ def test_odd_names_are_quoted() -> None:
 
     assert write(term) == '(in layout "true" "a b" "quo\\"te" bshd none true 3)'
     assert read(write(term)) == term
+
+
+@pytest.mark.parametrize(
+    ("term", "width", "lines"),
+    [
+        pytest.param(all_of([SHORT, WIDE]), 40, ["n <= 4 and m > 9"], id="short"),
+        pytest.param(all_of([SHORT, WIDE]), 10, ["all of", "  n <= 4", "  m > 9"], id="and"),
+        pytest.param(
+            any_of([all_of([SHORT, WIDE]), LONG]),
+            20,
+            ["any of", "  n <= 4 and m > 9", "  n >= 64"],
+            id="or-of-what-fits",
+        ),
+        pytest.param(
+            where(WIDE, SHORT, LONG),
+            20,
+            ["where m > 9", "  n <= 4", "otherwise", "  n >= 64"],
+            id="cases",
+        ),
+        pytest.param(DTYPE, 5, ["dtype is float16 or bfloat16"], id="what-cannot-be-divided"),
+    ],
+)
+def test_outline(term: Term, width: int, lines: list[str]) -> None:
+    """A term that is too long for a line has a condition in each, below what joins them."""
+    assert list(outline(term, width)) == lines

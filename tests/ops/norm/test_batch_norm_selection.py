@@ -169,21 +169,19 @@ def test_interfaces_of_one_implementation(op, interface, key, arch, n, spatial):
         pytest.param(
             "fwd_train_wide",
             {"n": 4, "c": 8, "spatial": 321},
-            "serves planes of at most 320 elements that are no whole 8-byte accesses or below "
-            "128 bytes, got 321 elements",
+            "serves planes of at most 320 elements, got 321",
             id="wide-long-plane",
         ),
         pytest.param(
             "fwd_train_wide",
             {"n": 4, "c": 8, "spatial": 64},
-            "serves planes of at most 320 elements that are no whole 8-byte accesses or below "
-            "128 bytes, got 64 elements",
+            "serves planes below 128 bytes or of no whole multiple of 8 bytes, got 128",
             id="wide-whole-accesses",
         ),
         pytest.param(
             "fwd_train_wide",
             {"n": 8897, "c": 8, "spatial": 1},
-            "serves channels of 142336 bytes at 16 an element, got 142352",
+            "serves 8 neighbouring channels of at most 142336 bytes together, got 142352",
             id="wide-too-many-samples",
         ),
         pytest.param(
@@ -218,8 +216,12 @@ def test_reasons(key, facts, reason):
 @pytest.mark.parametrize(
     ("n", "spatial", "reason"),
     [
-        pytest.param(6400, 1, "serves short planes of more than 6400 elements, got 6400"),
-        pytest.param(199681, 1, "serves short planes of at most 199680 elements, got 199681"),
+        pytest.param(
+            6400, 1, "serves channels of short planes with more than 6400 elements, got 6400"
+        ),
+        pytest.param(
+            199681, 1, "serves channels of short planes with at most 199680 elements, got 199681"
+        ),
         pytest.param(32, 1024, "serves channels that take more than 65536 bytes, got 65536"),
         pytest.param(1, 1597448, "serves channels that take at most 3194880 bytes, got 3194896"),
     ],

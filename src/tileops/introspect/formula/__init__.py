@@ -12,6 +12,7 @@ from tileops.introspect.formula._interface import (
     InterfaceModel,
     Unmodelled,
 )
+from tileops.introspect.formula._outline import outline
 from tileops.introspect.formula._render import exact, render, spell
 from tileops.introspect.formula._term import (
     FALSE,
@@ -63,6 +64,7 @@ __all__ = [
     "member",
     "negate",
     "number",
+    "outline",
     "power_of_two",
     "read",
     "render",

@@ -166,10 +166,13 @@ class Domain:
             evaluate(self.axiom, values)
         )
 
+    def facts_text(self) -> str:
+        """Say which values the facts have, each by itself."""
+        return "; ".join(one.text() for one in self.facts if not one.hidden) or "no facts"
+
     def text(self) -> str:
         """Say which calls are meant."""
-        facts = "; ".join(one.text() for one in self.facts if not one.hidden)
-        said = facts or "no facts"
+        said = self.facts_text()
         return said if self.possible == TRUE else f"{said}; where {render(self.possible)}"
 
     def places(self) -> dict[str, Term]:

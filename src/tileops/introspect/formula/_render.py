@@ -39,7 +39,9 @@ def _render_junction(op: str, parts: tuple[Term, ...]) -> str:
 
 
 def _render_ite(condition: Term, then: Term, otherwise: Term) -> str:
-    return f"{_within('ite', then)} if {_within('ite', condition)} else {_within('ite', otherwise)}"
+    # Cases follow one another without brackets only behind "else".
+    first, asked = _within("ite", then, strictly=True), _within("ite", condition, strictly=True)
+    return f"{first} if {asked} else {_within('ite', otherwise)}"
 
 
 def _render_pair(op: str, left: Term, right: Term) -> str:

@@ -231,6 +231,15 @@ def where(condition: Term, then: Term, otherwise: Term) -> Term:
     (then, otherwise), shared = without_shared_end((then, otherwise))
     if shared != TRUE:
         return all_of((where(condition, then, otherwise), shared))
+    return _cases(condition, then, otherwise)
+
+
+def _cases(condition: Term, then: Term, otherwise: Term) -> Term:
+    """Join nested cases that come to the same; what is asked second stays second."""
+    if otherwise.op == "ite" and otherwise.args[1] == then:
+        return where(any_of((condition, otherwise.args[0])), then, otherwise.args[2])
+    if then.op == "ite" and then.args[2] == otherwise:
+        return where(all_of((condition, then.args[0])), then.args[1], otherwise)
     return Term("ite", condition, then, otherwise)
 
 

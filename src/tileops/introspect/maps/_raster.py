@@ -50,10 +50,19 @@ class Raster:
     cells: tuple[Cell, ...]
 
     @property
+    def steps(self) -> tuple[int, int]:
+        """The numbers that columns and rows begin at multiples of, after the first."""
+        return _step(self.columns), _step(self.rows)
+
+    @property
     def proved_share(self) -> float:
         """The share of the plane's calls that lie in proved cells."""
         total = sum(_area(one) for one in self.cells)
         return sum(_area(one) for one in self.cells if one.proved) / total
+
+
+def _step(ticks: Sequence[int]) -> int:
+    return ticks[2] - ticks[1] if len(ticks) > 2 else 1
 
 
 def _area(cell: Cell) -> int:
@@ -65,7 +74,7 @@ _MOST_PROOFS: Final = 600
 
 
 def raster(explored: Explored, call: Values, x: Axis, y: Axis, size: int = 48) -> Raster:
-    """Map the outcomes over two facts in about *size* columns and rows."""
+    """Map the outcomes over two facts, in up to *size* columns and rows and one more."""
     columns, rows = _ticks(x, size), _ticks(y, size)
     outcomes = [
         [decided(explored, {**call, x.fact: a, y.fact: b})[1] for a in columns] for b in rows
@@ -84,9 +93,14 @@ def raster(explored: Explored, call: Values, x: Axis, y: Axis, size: int = 48) -
 
 
 def _ticks(axis: Axis, size: int) -> tuple[int, ...]:
-    count = min(size, axis.high - axis.low + 1)
+    """Return where cells begin: at the low end, then at every multiple of a power of two.
+
+    Kernels ask for sizes that are multiples of 8 or of 64. Corners at such numbers meet them
+    wherever a cell is wide enough to have one.
+    """
     width = axis.high - axis.low + 1
-    return tuple(dict.fromkeys(axis.low + width * n // count for n in range(count)))
+    step = 1 << (-(-width // size) - 1).bit_length()
+    return (axis.low, *range((axis.low // step + 1) * step, axis.high + 1, step))
 
 
 def _span(ticks: Sequence[int], place: int, high: int) -> tuple[int, int]:

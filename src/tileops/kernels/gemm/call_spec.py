@@ -24,8 +24,13 @@ LARGEST_SIZE = 2**31 - 1024
 class GemmCall(CallSpec):
     """The facts that select an implementation of a matrix product and build it.
 
-    The product has ``m`` rows and ``n`` columns and sums over ``k``. ``trans_a`` says that the
-    first operand is stored as (k, m), ``trans_b`` that the second is stored as (n, k).
+    Attributes:
+        m: Rows of the product.
+        n: Columns of the product.
+        k: Elements that each element of the product is summed over.
+        dtype: Of the operands and the product.
+        trans_a: Whether the first operand is stored as (k, m) instead of (m, k).
+        trans_b: Whether the second operand is stored as (n, k) instead of (k, n).
     """
 
     m: Annotated[int, Range(1, LARGEST_SIZE)] = 0

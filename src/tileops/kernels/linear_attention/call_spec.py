@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import torch
 
@@ -20,8 +21,17 @@ _LARGEST = 2**31 - 1
 class GLACall(CallSpec):
     """The facts that select an implementation of gated linear attention and build it.
 
-    ``dim_k`` is the width of a query, a key and a gate, ``dim_v`` that of a value and an output;
-    ``scale`` multiplies the output. The state is float32 whatever ``dtype`` is.
+    The state is float32 whatever ``dtype`` is.
+
+    Attributes:
+        batch: Batch elements.
+        seq_len: Steps of a sequence; without any, the state stays as it is.
+        heads: Heads of a batch element, each with a state of its own.
+        dim_k: Elements of a query, a key and a gate.
+        dim_v: Elements of a value and an output.
+        dtype: Of all tensors but the states.
+        scale: What the output is multiplied by.
+        has_initial_state: Whether a state is given to start from; otherwise it is zeros.
     """
 
     batch: Annotated[int, Range(1, _LARGEST)] = 0
@@ -32,6 +42,13 @@ class GLACall(CallSpec):
     dtype: torch.dtype = torch.bfloat16
     scale: float = 1.0
     has_initial_state: bool = False
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"scale": "dim_k ** -0.5"}
+
+    @classmethod
+    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The scale is that of an op constructed without one."""
+        return {"scale": given["dim_k"] ** -0.5} if given.get("dim_k", 0) > 0 else {}
 
     @property
     def sequences(self) -> int:

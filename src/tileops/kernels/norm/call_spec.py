@@ -50,8 +50,12 @@ __all__ = [
 class LayerNormCall(CallSpec):
     """The facts that select an implementation normalizing trailing rows and build it.
 
-    Layer, RMS, fused-add and adaptive layer normalization take it. ``n`` is the row's element
-    count and ``eps`` the op's epsilon.
+    Layer, RMS, fused-add and adaptive layer normalization take it.
+
+    Attributes:
+        n: Elements of a row, which is normalized by itself.
+        eps: What is added to the variance, or to the mean square, before its root is taken.
+        dtype: Of every tensor.
     """
 
     n: Annotated[int, Range(1, 2**31 - 1)] = 0
@@ -249,7 +253,7 @@ class BatchNormTrainFwdInterface(KernelInterface):
             x: Shape ``(n, c, *spatial dims)`` in ``call.dtype``, not empty.
             running_mean: ``(c,)`` float32, moved in place by ``call.momentum`` towards the mean;
                 None without ``call.has_running_stats``.
-            running_var: The same for the unbiased variance.
+            running_var: ``(c,)`` float32, moved likewise towards the unbiased variance.
             weight: ``(c,)`` scales in ``call.dtype``; None, for ones, without ``call.has_weight``.
             bias: ``(c,)`` shifts in ``call.dtype``; None, for zeros, without ``call.has_bias``.
             workspace: ``workspace(call)`` float32 elements for this call alone, whose contents are
@@ -277,8 +281,15 @@ class BatchNormInferFwdInterface(KernelInterface):
     ) -> torch.Tensor:
         """Normalize every channel of *x* by the statistics given; nothing is written in place.
 
-        *x*, *weight* and *bias* are as for `BatchNormTrainFwdInterface`, and so are *running_mean*
-        and *running_var*, but always given and only read.
+        Every tensor is contiguous on ``call.device``; the data of *x* starts at a multiple of
+        16 bytes.
+
+        Args:
+            x: Shape ``(n, c, *spatial dims)`` in ``call.dtype``, not empty.
+            running_mean: ``(c,)`` float32, the mean of each channel.
+            running_var: ``(c,)`` float32, the variance of each channel.
+            weight: ``(c,)`` scales in ``call.dtype``; None, for ones, without ``call.has_weight``.
+            bias: ``(c,)`` shifts in ``call.dtype``; None, for zeros, without ``call.has_bias``.
 
         Returns:
             A new output shaped like *x*, in ``call.dtype``.
@@ -307,18 +318,21 @@ class BatchNormBwdInterface(KernelInterface):
         w rstd (dy - sum(dy) / L - xn sum(dy xn) / L), that of the scale sum(dy xn), that of the
         shift sum(dy) (Ioffe and Szegedy, "Batch Normalization", 2015).
 
-        Tensors are as in the forward pass, *grad_output* as *x*; equal calls give equal bits.
+        Every tensor is contiguous on ``call.device``; the data of *grad_output* and of *x* starts
+        at a multiple of 16 bytes. Equal calls give equal bits.
 
         Args:
             grad_output: Shaped like *x*, in ``call.dtype``.
-            x: The input of the forward pass, as there.
-            mean: ``(c,)`` float32, as the forward pass returned it.
-            rstd: The same for the reciprocal deviation.
-            weight: As in the forward pass.
-            workspace: As in the forward pass.
+            x: The input of the forward pass, ``(n, c, *spatial dims)`` in ``call.dtype``.
+            mean: ``(c,)`` float32, the means that the forward pass returned.
+            rstd: ``(c,)`` float32, the reciprocal deviations that it returned.
+            weight: ``(c,)`` scales in ``call.dtype``; None, for ones, without ``call.has_weight``.
+            workspace: ``workspace(call)`` float32 elements for this call alone, whose contents are
+                undefined before and after; None where that is 0.
 
         Returns:
-            New gradients in ``call.dtype``: of *x*, of the scale and of the shift, ``(c,)`` each.
+            New gradients in ``call.dtype``: of *x*, shaped like it, of the scale and of the shift,
+            ``(c,)`` each.
         """
 
 
@@ -333,7 +347,13 @@ class InstanceNormFwdInterface(KernelInterface):
     ) -> torch.Tensor:
         """Normalize every plane of *x* by its mean and biased variance; nothing is written.
 
-        *x*, *weight* and *bias* are as for `BatchNormTrainFwdInterface`.
+        Every tensor is contiguous on ``call.device``; the data of *x* starts at a multiple of
+        16 bytes.
+
+        Args:
+            x: Shape ``(n, c, *spatial dims)`` in ``call.dtype``, not empty.
+            weight: ``(c,)`` scales in ``call.dtype``; None, for ones, without ``call.has_weight``.
+            bias: ``(c,)`` shifts in ``call.dtype``; None, for zeros, without ``call.has_bias``.
 
         Returns:
             A new output shaped like *x*, in ``call.dtype``.
@@ -356,9 +376,16 @@ class InstanceNormTrainFwdInterface(KernelInterface):
     ) -> torch.Tensor:
         """Normalize every plane of *x* by its mean and biased variance.
 
-        *x*, *weight* and *bias* are as for `BatchNormTrainFwdInterface`. *running_mean* and
-        *running_var*, ``(c,)`` float32, are moved by ``call.momentum`` in place towards the
-        averages over the batch of the planes' means and unbiased variances.
+        Every tensor is contiguous on ``call.device``; the data of *x* starts at a multiple of
+        16 bytes. Of planes of one element, the unbiased variance is undefined.
+
+        Args:
+            x: Shape ``(n, c, *spatial dims)`` in ``call.dtype``, not empty.
+            running_mean: ``(c,)`` float32, moved in place by ``call.momentum`` towards the average
+                over the batch of the planes' means.
+            running_var: ``(c,)`` float32, moved likewise towards that of their unbiased variances.
+            weight: ``(c,)`` scales in ``call.dtype``; None, for ones, without ``call.has_weight``.
+            bias: ``(c,)`` shifts in ``call.dtype``; None, for zeros, without ``call.has_bias``.
 
         Returns:
             A new output shaped like *x*, in ``call.dtype``.

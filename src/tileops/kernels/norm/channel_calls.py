@@ -30,8 +30,18 @@ class BatchNormCall(CallSpec):
     """The facts that select an implementation normalizing channels and build it.
 
     Batch normalization, its gradients and instance normalization each take a call spec of their
-    own with these facts. Data is shaped ``(n, c, *spatial dims)``; ``spatial`` is the element
-    count of a plane, 1 without such dims.
+    own with these facts. Data is shaped ``(n, c, *spatial dims)``.
+
+    Attributes:
+        n: Batch elements.
+        c: Channels.
+        spatial: Elements of a plane, the product of the spatial dims; 1 without such dims.
+        dtype: Of the data, the scales, the shifts and their gradients; statistics are float32.
+        eps: What is added to the variance before its root is taken.
+        momentum: How far running statistics move towards those of the batch, 1 for all the way.
+        has_weight: Whether channels are scaled.
+        has_bias: Whether channels are shifted.
+        has_running_stats: Whether running statistics are given.
     """
 
     n: Annotated[int, Range(1, 2**31 - 1)] = 0

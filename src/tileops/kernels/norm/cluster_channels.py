@@ -29,9 +29,12 @@ class ClusterChannels(ChannelKernel):
         length, room = cls.streams * call.n * call.spatial, cls.room(call) - _UNEVEN
         if call.short:
             if length <= SHORT_SLICE:
-                return f"serves short planes of more than {SHORT_SLICE} elements, got {length}"
+                return (
+                    f"serves channels of short planes with more than {SHORT_SLICE} elements, "
+                    f"got {length}"
+                )
             if length > room:
-                return f"serves short planes of at most {room} elements, got {length}"
+                return f"serves channels of short planes with at most {room} elements, got {length}"
             return super().refusal(call)
         size = length * call.itemsize
         if size <= SLICE:

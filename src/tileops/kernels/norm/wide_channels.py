@@ -26,15 +26,19 @@ class WideChannels(ChannelKernel):
     @classmethod
     def refusal(cls, call: BatchNormCall) -> str | None:
         """Refuse planes that are accessed well by themselves, and groups that fit no block."""
+        if call.spatial > LONGEST_COLUMN:
+            return f"serves planes of at most {LONGEST_COLUMN} elements, got {call.spatial}"
         if not call.short:
             return (
-                f"serves planes of at most {LONGEST_COLUMN} elements that are no whole "
-                f"{SHORTEST_ACCESS}-byte accesses or below {SHORTEST_PLANE} bytes, "
-                f"got {call.spatial} elements"
+                f"serves planes below {SHORTEST_PLANE} bytes or of no whole multiple of "
+                f"{SHORTEST_ACCESS} bytes, got {call.spatial * call.itemsize}"
             )
         size, room = ACCESS * cls.streams * call.n * call.spatial, cls.room(call)
         if size > room:
-            return f"serves channels of {room} bytes at {ACCESS} an element, got {size}"
+            return (
+                f"serves {ACCESS // call.itemsize} neighbouring channels of at most {room} bytes "
+                f"together, got {size}"
+            )
         return super().refusal(call)
 
     @classmethod

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import torch
 
@@ -29,11 +30,14 @@ class AttentionCall(CallSpec):
         is_causal: Whether a query sees only the keys up to its own position, the last query
             standing at the last key.
         sm_scale: What scores are multiplied by; None means ``dim ** -0.5``.
-        softcap: The bound of ``softcap * tanh(score / softcap)``; 0 for no bound.
+        softcap: The bound of ``softcap * tanh(score / softcap)``; 0 for no bound, which the op
+            calls None.
         is_fp8: Whether queries, keys and values are float8_e4m3fn, with descaling factors.
-        fuse_rope: Whether positions are rotated into queries and keys on the way.
-        window: Whether a query sees only keys near its own position.
-        out_dtype: Of the output; None means `result_dtype`'s default.
+        fuse_rope: Whether positions are rotated into queries and keys on the way. No in-tree op
+            asks for it; an op of a backend may.
+        window: Whether a query sees only keys near its own position. No in-tree op asks for it;
+            an op of a backend may.
+        out_dtype: Of the output; None means that of 16-bit queries, and bfloat16 for fp8 ones.
     """
 
     dtype: torch.dtype = torch.float16
@@ -50,6 +54,15 @@ class AttentionCall(CallSpec):
     fuse_rope: bool = False
     window: bool = False
     out_dtype: torch.dtype | None = None
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"is_fp8": "whether dtype is float8_e4m3fn"}
+
+    @classmethod
+    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The dtype says whether it is fp8, and fp8 says the dtype."""
+        if "dtype" in given:
+            return {"is_fp8": given["dtype"] == torch.float8_e4m3fn}
+        return {"dtype": torch.float8_e4m3fn} if given.get("is_fp8") else {}
 
     def impossible(self) -> str | None:
         """Heads are shared evenly, dtypes agree, and every query sees a key."""
@@ -118,8 +131,8 @@ class GQADenseFwdInterface(KernelInterface):
             v: Shaped like *k*, in ``call.dtype``.
             q_scale: With ``call.is_fp8``, what queries are multiplied by, for every key head:
                 ``(call.batch, call.heads_kv)`` in float32. None otherwise.
-            k_scale: The same for keys.
-            v_scale: The same for values.
+            k_scale: The same for keys, ``(call.batch, call.heads_kv)`` in float32 or None.
+            v_scale: The same for values, ``(call.batch, call.heads_kv)`` in float32 or None.
 
         Returns:
             A new output shaped like *q*, in ``call.result_dtype``.
