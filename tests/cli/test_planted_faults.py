@@ -135,7 +135,7 @@ FAULTS = {
         "GemmFwdOp",
         ((GEMM_FEW_ROWS, 'frozenset({"gemm_skinny", "gemm_tma"})', 'frozenset({"gemm_tma"})'),),
         moved="gemv -> ambiguous",
-        where="arch is 90",
+        where="arch == 90",
         before="selected gemv",
         after="ambiguous",
         audited="ambiguous  gemv and gemm_skinny on SM90",

@@ -89,11 +89,11 @@ def test_splits_leave_every_block_something(tile, n, k):
     ("n", "rows", "columns"),
     [
         pytest.param(2112, 64, 64, id="few-columns"),
-        pytest.param(264 * 64, 64, 64, id="two-blocks-a-multiprocessor"),
-        pytest.param(264 * 64 + 1, 64, 128, id="more-than-are-resident"),
-        pytest.param(24576, 128, 256, id="128-rows"),
+        pytest.param(132 * 64, 64, 64, id="a-block-a-multiprocessor"),
+        pytest.param(132 * 64 + 1, 64, 192, id="more-than-are-resident"),
+        pytest.param(24576, 128, 192, id="128-rows"),
         pytest.param(24576, 16, 64, id="no-wider-one"),
-        pytest.param(151936, 64, 128, id="else-the-widest"),
+        pytest.param(151936, 64, 192, id="else-the-widest"),
     ],
 )
 def test_wider_tiles_where_there_are_columns_enough(n, rows, columns):
@@ -109,13 +109,16 @@ def test_wider_tiles_where_there_are_columns_enough(n, rows, columns):
         pytest.param(7168, 2048, 1, id="more-than-half-enough"),
         pytest.param(66 * 64, 7168, 2, id="half-enough"),
         pytest.param(66 * 64 + 1, 7168, 1, id="just-more-than-half"),
-        pytest.param(2112, 7168, 4, id="a-quarter"),
+        pytest.param(39 * 64, 7168, 3, id="all-clusters-of-three-that-find-room"),
+        pytest.param(39 * 64 + 1, 7168, 2, id="one-more"),
+        pytest.param(2112, 7168, 3, id="not-a-quarter-as-30-clusters-find-room"),
+        pytest.param(30 * 64, 7168, 4, id="a-quarter"),
         pytest.param(64, 65536, 8, id="no-more-than-a-cluster"),
         pytest.param(64, 256, 1, id="too-short-to-split"),
     ],
 )
 def test_splits_fill_the_multiprocessors(n, k, splits):
-    """Few columns are split into parts until each multiprocessor has one, or they are short."""
+    """Few columns are split until no more clusters find room at one time, or parts are short."""
     assert splits_of(SKINNY_TILES[0], n, k, H200) == splits
 
 
@@ -124,11 +127,12 @@ def test_splits_fill_the_multiprocessors(n, k, splits):
     [
         pytest.param(4096, 24576, 1536, (128, 256), id="many-waves"),
         pytest.param(4096, 4096, 4096, (128, 256), id="4-waves"),
-        pytest.param(4096, 2112, 7168, (128, 176), id="3-full-waves"),
+        pytest.param(4096, 2112, 7168, (192, 176), id="2-full-waves-of-the-largest"),
+        pytest.param(4096, 7168, 16384, (128, 176), id="10-waves-of-narrow-ones"),
         pytest.param(1024, 1024, 1024, (64, 128), id="one-wave-of-small-ones"),
         pytest.param(8192, 8192, 8192, (128, 224), id="18-full-waves-before-16-of-15.5"),
         pytest.param(512, 7168, 2048, (128, 224), id="one-wave-of-wide-ones"),
-        pytest.param(2048, 2112, 7168, (192, 192), id="one-wave-of-the-largest"),
+        pytest.param(2048, 2112, 7168, (192, 176), id="one-wave-of-the-largest"),
         pytest.param(256, 2112, 7168, (64, 64), id="one-wave-of-the-smallest"),
         pytest.param(256, 4096, 4096, (64, 128), id="two-rows-of-128"),
         pytest.param(1, 8, 8, (64, 64), id="one-element"),

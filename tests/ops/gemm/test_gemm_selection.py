@@ -21,8 +21,8 @@ def call(m, n, k, layout="nt", arch=90, dtype=torch.bfloat16):
     ("m", "n", "k", "key"),
     [
         pytest.param(1, 4096, 4096, GEMV, id="one-row"),
-        pytest.param(4, 4096, 4096, GEMV, id="four-rows"),
-        pytest.param(5, 4096, 4096, SKINNY, id="five-rows"),
+        pytest.param(2, 4096, 4096, SKINNY, id="two-rows"),
+        pytest.param(4, 4095, 4096, GEMV, id="four-rows-odd-n"),
         pytest.param(128, 4096, 4096, SKINNY, id="128-rows"),
         pytest.param(129, 4096, 4096, TMA, id="129-rows"),
         pytest.param(4096, 4096, 4096, TMA, id="many-rows"),
@@ -40,7 +40,7 @@ def call(m, n, k, layout="nt", arch=90, dtype=torch.bfloat16):
     ],
 )
 def test_a_linear_layer_on_hopper(m, n, k, key):
-    """By rows GEMV, skinny and TMA; the general kernel where rows are no whole vectors."""
+    """By rows GEMV, skinny and TMA; other kernels where rows are no whole vectors."""
     assert_selects(GemmFwdOp, "gemm", call(m, n, k), key)
 
 
@@ -67,6 +67,7 @@ def test_a_linear_layer_before_hopper(arch, m, k, key):
         pytest.param("nn", 512, 4095, 4096, GENERAL, id="nn-odd-n"),
         pytest.param("nn", 512, 4096, 4095, GENERAL, id="nn-odd-k"),
         pytest.param("nn", 2, 4096, 4095, GEMV, id="nn-few-rows-odd-k"),
+        pytest.param("nn", 2, 4096, 4096, SKINNY, id="nn-few-rows"),
         pytest.param("nn", 2, 4095, 4096, GENERAL, id="nn-few-rows-odd-n"),
         pytest.param("tn", 512, 4096, 4095, TMA, id="tn-odd-k"),
         pytest.param("tn", 513, 4096, 4096, GENERAL, id="tn-odd-m"),
@@ -97,12 +98,16 @@ def test_boundaries(case):
     first, second = stored_rows_are_vectors(call)
     if call.arch not in (80, 86, 89, 90) or call.k < 8:
         key = None
-    elif call.m <= 4 and second and (call.m == 1 or not call.trans_a):
+    elif call.m == 1 and second:
+        key = GEMV
+    elif call.arch == 90 and first and second and call.m <= 128 and call.n % 8 == 0:
+        key = SKINNY
+    elif call.m <= 4 and second and not call.trans_a:
         key = GEMV
     elif call.arch != 90 or not (first and second):
         key = GENERAL
     else:
-        key = SKINNY if call.m <= 128 and call.n % 8 == 0 else TMA
+        key = TMA
     assert_selects(case.op, case.interface, call, key)
 
 

@@ -53,16 +53,17 @@ class Tile:
 
 # A warpgroup of Hopper multiplies 64 rows by up to 256 columns at a time. Two or three of them
 # share the columns' operand, so it is read once for 128 or 192 rows. A step takes 1.2 to 1.5
-# microseconds to arrive, whatever its size, so the ring takes what it can of 227 KiB.
+# microseconds to arrive, whatever its size, so rings are deep; but for the widest tiles four
+# stages beat five, whose slots are not told by a mask.
 TMA_TILES = (
     Tile(m=128, n=256, k=64, stages=4, threads=256, speed=0.87, parts=2),
-    Tile(m=192, n=192, k=64, stages=4, threads=384, speed=0.86, parts=3),
+    Tile(m=192, n=176, k=64, stages=4, threads=384, speed=0.86, parts=2),
     Tile(m=128, n=224, k=64, stages=4, threads=256, speed=0.86, parts=2),
     Tile(m=128, n=192, k=64, stages=4, threads=256, speed=0.86),
-    Tile(m=128, n=176, k=64, stages=5, threads=256, speed=0.86, parts=2),
+    Tile(m=128, n=176, k=64, stages=4, threads=256, speed=0.86),
     Tile(m=128, n=128, k=64, stages=6, threads=256, speed=0.72),
     Tile(m=64, n=128, k=64, stages=8, threads=128, speed=0.55),
-    Tile(m=64, n=64, k=64, stages=13, threads=128, speed=0.42),
+    Tile(m=64, n=64, k=128, stages=6, threads=128, speed=0.42),
 )
 """Tiles of the Hopper program, the quickest first: large ones for products that fill the chip,
 several widths so that one of them fills its last wave, small ones for fewer rows."""
@@ -127,16 +128,17 @@ class SkinnyTile:
     resident: int
 
 
-# A block of up to half the shared memory leaves room for one of the next product's, which comes in
-# before this one has ended. Every block reads all rows of the first operand through the L2 cache,
-# so where the columns alone occupy the chip, wider tiles spread that over more of them.
+# Up to 32 rows a ring of half the shared memory keeps enough under way, and leaves room for a block
+# of the next product, which comes in before this one has ended. For more rows it takes all of it.
+# Every block reads all rows of the first operand through the L2 cache, so where the columns alone
+# occupy the chip, wider tiles spread that over more of them.
 SKINNY_TILES = (
     SkinnyTile(rows=16, columns=64, k=128, stages=5, threads=128, resident=2),
     SkinnyTile(rows=32, columns=64, k=128, stages=4, threads=128, resident=2),
-    SkinnyTile(rows=64, columns=64, k=64, stages=7, threads=128, resident=2),
-    SkinnyTile(rows=64, columns=128, k=64, stages=4, threads=256, resident=2),
-    SkinnyTile(rows=128, columns=64, k=64, stages=4, threads=128, resident=2),
-    SkinnyTile(rows=128, columns=256, k=64, stages=4, threads=256, resident=1),
+    SkinnyTile(rows=64, columns=64, k=128, stages=6, threads=128, resident=1),
+    SkinnyTile(rows=64, columns=192, k=64, stages=6, threads=384, resident=1),
+    SkinnyTile(rows=128, columns=64, k=64, stages=8, threads=128, resident=1),
+    SkinnyTile(rows=128, columns=192, k=64, stages=5, threads=384, resident=1),
 )
 """Tiles by the rows that they have room for, up to SKINNY_ROWS; narrow ones before wide."""
 
@@ -153,8 +155,10 @@ def skinny_tiles(n: int, multiprocessors: int) -> tuple[SkinnyTile, ...]:
     return tuple(best[rows] for rows in sorted(best))
 
 
-# Blocks of a cluster exchange their sums; the hardware guarantees clusters of eight.
-_MOST_SPLITS = 8
+# Clusters of each size that an H200 holds at one block a multiprocessor. Those of three and more
+# leave some of every group of multiprocessors idle, and one that finds no room waits for a whole
+# wave. Eight blocks are the most that every device grants.
+_CLUSTERS = {1: 132, 2: 66, 3: 39, 4: 30, 5: 22, 6: 17, 7: 15, 8: 15}
 
 # Steps below which a block spends more on its start than on reading.
 _FEWEST_STEPS = 4
@@ -163,16 +167,19 @@ _FEWEST_STEPS = 4
 def splits_of(tile: SkinnyTile, n: int, k: int, multiprocessors: int) -> int:
     """Return among how many blocks the sum over *k* is split.
 
-    As many as give each multiprocessor one block and each block enough to read.
+    As many as find a multiprocessor each at one time and leave each block enough to read.
     """
     tiles, steps = -(-n // tile.columns), -(-k // tile.k)
-    splits = max(1, min(multiprocessors // tiles, steps // _FEWEST_STEPS, _MOST_SPLITS))
+    room = (
+        most for most, held in _CLUSTERS.items() if tiles * _CLUSTERS[1] <= held * multiprocessors
+    )
+    splits = max(1, min(max(room, default=1), steps // _FEWEST_STEPS))
     # Rounding the share of each up may leave nothing for the last.
     return -(-steps // -(-steps // splits))
 
 
 GEMV_ROWS = 4
-"""The most rows that are worth multiplying without tensor cores."""
+"""The most rows that are worth multiplying without tensor cores where those cannot read as fast."""
 
 
 @dataclass(frozen=True)
