@@ -1,4 +1,4 @@
-"""Decoding over 16-bit keys and values: the kernel for every call, and two for batch 1."""
+"""Decoding over 16-bit keys and values: the kernel for every call, and two for one sequence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from tileops.kernels.attention.gqa.split_decode import SplitDecode
 from tileops.kernels.attention.gqa.tiling import bs1_cluster, clusters_win, head_tiles
 from tileops.kernels.kernel import Entry
 
-__all__ = ["GQADecodeBs1Kernel", "GQADecodeKernel", "GQADecodeLongContextKernel"]
+__all__ = [
+    "GQADecodeBs1Kernel",
+    "GQADecodeKernel",
+    "GQADecodeLongContextKernel",
+    "OneSequenceKernel",
+]
+
 
 class GQADecodeKernel(DenseGQAKernel):
     """One query a sequence, its keys split over blocks; the last block merges their parts."""

@@ -233,10 +233,8 @@ def _decode_time(
     full, left = divmod(pairs * clusters, slots)
     own_bytes = math.ceil(most / clusters) * tiling.keys * tiling.warps * head_bytes
 
-    sm_rate, block_rate = _BOX_RATES if tiling.boxes else _PIECE_RATES
-
     def rate(blocks: int) -> float:
-        return min(sm_rate * sm_count / (blocks * tiling.cluster), block_rate)
+        return min(_SM_RATE * sm_count / (blocks * tiling.cluster), _BLOCK_RATE)
 
     if full >= _DRIFTED:
         reading = pairs * clusters / slots * own_bytes / rate(slots)
@@ -249,11 +247,11 @@ def _decode_time(
     return starting + reading + (merging if clusters > 1 else 0.0)
 
 
-_PIECE_RATES = (32.0, 55.0)
-"""Bytes a nanosecond that each multiprocessor reads when all do, and one block when few do."""
+_SM_RATE = 32.0
+"""Bytes a nanosecond that each multiprocessor reads when all do."""
 
-_BOX_RATES = (34.0, 65.0)
-"""The same where tiles come in boxes."""
+_BLOCK_RATE = 55.0
+"""Bytes a nanosecond that one block reads when few do."""
 
 _START = 1000.0
 """Nanoseconds until a block has its first bytes."""
@@ -306,11 +304,18 @@ def bs1_cluster(pairs: int, sm_count: int) -> int:
     return next((blocks for blocks in (16, 8, 4, 2) if 2 * pairs * blocks <= sm_count), 1)
 
 
-def prefill_tiling(dim: int, arch: int, smem_budget: int) -> PrefillTiling:
-    """Return the tiling for heads of *dim* elements on a device."""
+def prefill_tiling(dim: int, arch: int, smem_budget: int, *, capped: bool = False) -> PrefillTiling:
+    """Return the tiling for heads of *dim* elements on a device.
+
+    Args:
+        dim: Elements of a head.
+        arch: The architecture.
+        smem_budget: Bytes of shared memory that a block can use.
+        capped: Whether scores are bounded.
+    """
     if arch >= 90:
-        # Narrow outputs leave a third warpgroup enough registers.
-        if dim <= 64:
+        # Narrow outputs leave a third warpgroup enough registers, if no cap needs more.
+        if dim <= 64 and not capped:
             return PrefillTiling(192, 128, 2, 384)
         return PrefillTiling(128, 128 if dim <= 128 else 64, 2, 256)
     queries = 128 if dim <= 128 and smem_budget >= 160 << 10 else 64
