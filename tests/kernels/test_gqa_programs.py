@@ -39,7 +39,7 @@ def attended(one, arch):
     if one.itemsize == 1:
         program = prefill_cp_async.program(one, fp8_tiling(one.dim, BUDGET[arch]))
         return checked(program, arch, prefill_cp_async.PASSES)
-    tiling = prefill_tiling(one.dim, arch, BUDGET[arch])
+    tiling = prefill_tiling(one.dim, arch, BUDGET[arch], capped=one.softcap > 0.0)
     if arch >= 90:
         return checked(prefill.program(one, tiling), arch, prefill.PASSES)
     return checked(prefill_cp_async.program(one, tiling), arch, prefill_cp_async.PASSES)
@@ -52,9 +52,10 @@ def widths(text):
 
 @pytest.mark.parametrize("arch", BUDGET)
 def test_decoding_on_every_architecture(arch):
-    """Copies are of 16 bytes, products mma, and the last block is found by a ticket."""
+    """Copies are of 16 bytes or whole boxes, products mma; a ticket finds the last block."""
     text = decoded(form("float16"), arch)
-    assert widths(text) == {"16"}
+    assert widths(text) == (set() if arch == 90 else {"16"})
+    assert ("tma_load" in text) == (arch == 90)
     assert "mma_sync" in text
     assert "AtomicAddRet" in text
     assert "cluster_sync" not in text
@@ -66,6 +67,16 @@ def test_a_cluster_waits_for_the_kernel_before_it():
     assert text.index("cudaGridDependencySynchronize") < text.index("cp_async_gs")
     assert text.count("cluster_sync") == 2
     assert "tileops::send" in text
+
+
+def test_boxes_are_for_heads_of_whole_swizzled_parts():
+    """Other heads come in pieces; keys and values have one tensor map each, made for a launch."""
+    pieces = decoded(form("float16", dim=72), 90)
+    assert widths(pieces) == {"16"}
+    assert "tma_load" not in pieces
+    boxes = decoded(form("bfloat16", dim=64), 90)
+    assert len(re.findall(r"const CUtensorMap \w+", boxes[: boxes.index("{")])) == 2
+    assert boxes.index("cudaGridDependencySynchronize") < boxes.index("tma_load")
 
 
 def test_fp8_decoding_widens_in_registers():

@@ -7,6 +7,7 @@ import pytest
 from tileops.kernels.attention.gqa.tiling import (
     bs1_cluster,
     clusters_for,
+    clusters_win,
     decode_tiling,
     fp8_tiling,
     head_tiles,
@@ -39,10 +40,11 @@ def test_every_width_has_a_decode_tiling_that_its_device_can_run(arch, itemsize)
 
 
 @pytest.mark.parametrize("arch", BUDGET)
-def test_every_width_has_tiles_of_queries_and_keys_that_fit(arch):
+@pytest.mark.parametrize("capped", [False, True])
+def test_every_width_has_tiles_of_queries_and_keys_that_fit(arch, capped):
     """Queries, and each stage's keys and values, lie in shared memory; warps have whole rows."""
     for dim in WIDTHS:
-        tiling = prefill_tiling(dim, arch, BUDGET[arch])
+        tiling = prefill_tiling(dim, arch, BUDGET[arch], capped=capped)
         stages = tiling.stages if arch == 90 else 1
         staged = 2 * dim * (tiling.queries + 2 * stages * tiling.keys)
         assert staged <= BUDGET[arch]
@@ -59,6 +61,34 @@ def test_rows_of_a_staged_tile_lie_in_different_banks(width, itemsize):
     assert stride >= width * itemsize
     assert stride % 16 == 0
     assert {row * stride // 16 % 8 for row in range(8)} == set(range(8))
+
+
+@pytest.mark.parametrize(
+    ("dim", "itemsize", "arch", "cluster", "boxes"),
+    [
+        pytest.param(128, 2, 90, 1, True, id="128"),
+        pytest.param(64, 2, 90, 1, True, id="64"),
+        pytest.param(192, 2, 90, 1, True, id="192"),
+        pytest.param(256, 2, 90, 1, True, id="256"),
+        pytest.param(96, 2, 90, 1, False, id="a-part-and-a-half"),
+        pytest.param(32, 2, 90, 1, False, id="half-a-part"),
+        pytest.param(128, 1, 90, 1, False, id="fp8"),
+        pytest.param(128, 2, 90, 16, False, id="cluster"),
+        pytest.param(128, 2, 89, 1, False, id="89"),
+        pytest.param(128, 2, 80, 1, False, id="80"),
+    ],
+)
+def test_which_tiles_come_in_boxes(dim, itemsize, arch, cluster, boxes):
+    """Tensor maps are Hopper's, and take 16-bit heads of whole swizzled parts to lone blocks."""
+    tiling = decode_tiling(dim, itemsize, arch, BUDGET[arch], cluster)
+    assert tiling.boxes == boxes
+    if boxes:
+        # A dimension of a box is at most 256, and eight rows of 128 bytes are swizzled together.
+        assert tiling.warps * tiling.keys <= 256
+        assert tiling.warps * tiling.keys % 8 == 0
+        assert shared_floats(16, dim, itemsize, tiling) * 4 >= (
+            tiling.stages * 2 * tiling.warps * tiling.keys * dim * 2
+        )
 
 
 LENGTHS = [*range(1, 300), 511, 512, 1023, 1024, 2048, 4096, 4097, 8192, 32768, 131073, 262144]
@@ -86,6 +116,7 @@ def test_splits(pairs, sm_count):
         pytest.param(132, 8192, 1, 1, id="as-many-as-run-at-once"),
         pytest.param(140, 8192, 2, 8, id="a-wave-and-a-bit"),
         pytest.param(256, 4096, 1, 1, id="about-two-waves"),
+        pytest.param(320, 4096, 2, 2, id="two-waves-and-a-half"),
         pytest.param(400, 4096, 1, 1, id="three-waves-and-a-bit"),
         pytest.param(4096, 8192, 1, 1, id="many-waves"),
     ],
@@ -118,6 +149,21 @@ def test_head_tiles(group, tiles):
 def test_clusters_of_one_sequence(pairs, sm_count, blocks):
     """Every key head has a cluster, as large as half of the board has room for."""
     assert bs1_cluster(pairs, sm_count) == blocks
+
+
+@pytest.mark.parametrize(
+    ("pairs", "seqlen_kv", "win"),
+    [
+        pytest.param(4, 512, True, id="few-keys"),
+        pytest.param(4, 1024, True, id="two-tiles-a-warp"),
+        pytest.param(4, 4096, False, id="many-keys"),
+        pytest.param(8, 4096, False, id="smaller-clusters"),
+        pytest.param(32, 4096, False, id="clusters-of-two"),
+    ],
+)
+def test_when_clusters_win(pairs, seqlen_kv, win):
+    """Clusters merge a short sequence sooner; blocks read a long one faster."""
+    assert clusters_win(pairs, seqlen_kv) == win
 
 
 @pytest.mark.parametrize("cluster", [1, 2, 16])

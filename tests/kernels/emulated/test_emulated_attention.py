@@ -20,20 +20,25 @@ from tileops.kernels.attention.gqa.prefill import GQADensePrefillKernel
 pytestmark = EMULATED
 
 F16, BF16, F8 = torch.float16, torch.bfloat16, torch.float8_e4m3fn
-DECODE, ONE = GQADecodeKernel, GQADecodeBs1Kernel
+DECODE = GQADecodeKernel
 PREFILL, FP8, FP8_DECODE = GQADensePrefillKernel, GQADenseFP8Kernel, GQADenseFP8DecodeKernel
 
 slow = pytest.mark.slow
 
 
-def in_clusters(form):
-    """Build the kernel of long contexts for lengths that clusters are worth."""
-    return GQADecodeLongContextKernel(form, clusters=True)
+def one_in_clusters(form):
+    """Build the kernel of one sequence for lengths that clusters are worth."""
+    return GQADecodeBs1Kernel(form, clusters=True)
 
 
-def in_blocks(form):
+def one_in_blocks(form):
     """Build it for lengths beyond."""
-    return GQADecodeLongContextKernel(form, clusters=False)
+    return GQADecodeBs1Kernel(form, clusters=False)
+
+
+def long_in_clusters(form):
+    """Build the kernel of long contexts as if clusters were worth it."""
+    return GQADecodeLongContextKernel(form, clusters=True)
 
 
 def attend(kernel_type, arch, sizes, dtype, *, causal=False, softcap=0.0, sm_count=8, **how):
@@ -70,11 +75,12 @@ def attend(kernel_type, arch, sizes, dtype, *, causal=False, softcap=0.0, sm_cou
         pytest.param(DECODE, 90, (2, 1, 7, 4, 1, 72), F16, id="90-odd-width"),
         pytest.param(DECODE, 90, (1, 1, 500, 8, 2, 128), BF16, id="90-split"),
         pytest.param(DECODE, 90, (1, 1, 150, 34, 2, 64), F16, id="90-two-head-tiles"),
-        pytest.param(DECODE, 90, (1, 1, 65, 4, 2, 256), F16, id="90-wide", marks=slow),
-        pytest.param(ONE, 90, (1, 1, 333, 8, 2, 128), BF16, id="bs1-90-cluster-of-2"),
-        pytest.param(ONE, 90, (1, 1, 100, 16, 8, 64), F16, id="bs1-90-split", marks=slow),
-        pytest.param(in_blocks, 90, (1, 1, 1030, 32, 4, 128), F16, id="long-90-split", marks=slow),
-        pytest.param(in_clusters, 80, (1, 1, 1030, 32, 4, 128), F16, id="long-80", marks=slow),
+        pytest.param(DECODE, 90, (1, 1, 65, 4, 2, 256), F16, id="90-wide"),
+        pytest.param(DECODE, 90, (2, 1, 450, 4, 2, 192), F16, id="90-192-wide", marks=slow),
+        pytest.param(one_in_clusters, 90, (1, 1, 333, 8, 2, 128), BF16, id="bs1-90-cluster-of-2"),
+        pytest.param(one_in_clusters, 90, (1, 1, 100, 16, 8, 64), F16, id="bs1-90-many-heads"),
+        pytest.param(one_in_blocks, 90, (1, 1, 900, 16, 2, 64), F16, id="bs1-90-split", marks=slow),
+        pytest.param(long_in_clusters, 80, (1, 1, 1030, 32, 4, 128), F16, id="long-80", marks=slow),
         pytest.param(FP8_DECODE, 90, (2, 1, 100, 8, 2, 128), F8, id="fp8-90"),
         pytest.param(FP8_DECODE, 90, (1, 1, 65, 4, 1, 72), F8, id="fp8-90-odd-width", marks=slow),
     ],
@@ -124,13 +130,18 @@ LATE = {"late": True, "seed": 1}
     [
         pytest.param(PREFILL, (1, 140, 300, 1, 1, 64), LATE, id="prefill-late"),
         pytest.param(PREFILL, (1, 65, 300, 1, 1, 64), {"race": True}, id="prefill-race"),
-        pytest.param(DECODE, (1, 1, 300, 4, 1, 64), {"race": True, **LATE}, id="decode-late-race"),
+        pytest.param(DECODE, (1, 1, 1200, 4, 1, 64), LATE, id="decode-late"),
+        pytest.param(DECODE, (1, 1, 700, 4, 1, 64), {"race": True}, id="decode-race"),
         pytest.param(
-            *(ONE, (1, 1, 333, 8, 2, 64), {"race": True, "sm_count": 64}),
+            *(DECODE, (1, 1, 300, 4, 1, 72), {"race": True, **LATE}), id="decode-pieces-late-race"
+        ),
+        pytest.param(
+            *(one_in_clusters, (1, 1, 333, 8, 2, 64), {"race": True, "sm_count": 64}),
             id="bs1-cluster-of-16-race",
         ),
         pytest.param(
-            in_clusters, (1, 1, 1030, 32, 4, 128), {"sm_count": 132}, id="long-cluster-of-16"
+            *(long_in_clusters, (1, 1, 1030, 32, 4, 128), {"sm_count": 132}),
+            id="long-cluster-of-16",
         ),
     ],
 )

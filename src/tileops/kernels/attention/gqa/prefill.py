@@ -32,6 +32,7 @@ class GQADensePrefillKernel(DenseGQAKernel):
 
         assert facts.arch is not None
         assert facts.smem_budget is not None
-        tiling = prefill_tiling(form.dim, facts.arch, facts.smem_budget)
+        capped = form.softcap > 0.0
+        tiling = prefill_tiling(form.dim, facts.arch, facts.smem_budget, capped=capped)
         programs = prefill if facts.arch >= 90 else prefill_cp_async
         return SingleLaunch(programs.build(form, tiling, facts), form)

@@ -13,10 +13,12 @@ from functools import lru_cache
 __all__ = [
     "KEPT_WIDTH",
     "ROWS",
+    "SWIZZLED",
     "DecodeTiling",
     "PrefillTiling",
     "bs1_cluster",
     "clusters_for",
+    "clusters_win",
     "decode_tiling",
     "fp8_tiling",
     "head_tiles",
@@ -35,6 +37,9 @@ ROWS = 16
 KEPT_WIDTH = 128
 """The widest heads whose queries stay in registers; wider ones are kept in shared memory."""
 
+SWIZZLED = 64
+"""The 16-bit elements of a row's part in which a tensor map exchanges pieces among rows."""
+
 SM_SHARED = {80: 164 << 10, 89: 100 << 10, 90: 228 << 10}
 """Bytes of shared memory of a multiprocessor, each block's reserved KiB included."""
 
@@ -50,6 +55,7 @@ class DecodeTiling:
         resident: Blocks that share a multiprocessor.
         cluster: Blocks that merge through each other's shared memory.
         overlap: Whether the next kernel may be launched while blocks of this one run.
+        boxes: Whether a block brings in tiles for all of its warps at once, by tensor maps.
     """
 
     warps: int
@@ -58,6 +64,7 @@ class DecodeTiling:
     resident: int
     cluster: int = 1
     overlap: bool = False
+    boxes: bool = False
 
     @property
     def threads(self) -> int:
@@ -109,7 +116,7 @@ def shared_floats(rows: int, dim: int, itemsize: int, tiling: DecodeTiling) -> i
         itemsize: Bytes of an element.
         tiling: The block's.
     """
-    stride = row_stride(staged_width(dim, itemsize), itemsize)
+    stride = dim if tiling.boxes else row_stride(staged_width(dim, itemsize), itemsize)
     tiles = tiling.warps * tiling.stages * 2 * tiling.keys * stride * itemsize // 4
     return max(tiles, part_places(rows, dim, tiling)[-1])
 
@@ -146,10 +153,14 @@ def decode_tiling(
     """
     width = staged_width(dim, itemsize)
     # Clusters of blocks that leave room for each other's start sooner, and short rows in few
-    # tiles would leave too few bytes on their way.
-    large = arch >= 90 and cluster == 1 and width * itemsize >= _LARGE_ROW
-    for resident, warps, keys, stages in _LARGE_CHOICES if large else _DECODE_CHOICES:
-        tiling = DecodeTiling(warps, keys, stages, resident, cluster, arch >= 90)
+    # tiles would leave too few bytes on their way. Fp8 rows are too short for boxes.
+    alone = arch >= 90 and cluster == 1
+    boxes = alone and itemsize == 2 and dim % SWIZZLED == 0
+    large = alone and width * itemsize >= _LARGE_ROW
+    for resident, warps, keys, stages in (
+        _BOX_CHOICES if boxes else _LARGE_CHOICES if large else _DECODE_CHOICES
+    ):
+        tiling = DecodeTiling(warps, keys, stages, resident, cluster, arch >= 90, boxes)
         shared = 4 * shared_floats(ROWS, dim, itemsize, tiling)
         shared += ROWS * width * 2 if width > KEPT_WIDTH else 0
         if shared + 1024 <= smem_budget and resident * (shared + 2048) <= SM_SHARED.get(
@@ -172,6 +183,9 @@ _DECODE_CHOICES = (
 
 # Eight warps merge a long sequence's parts sooner than four, and one block restarts less than two.
 _LARGE_CHOICES = ((1, 8, 16, 3), *_DECODE_CHOICES)
+
+# Boxes of 32 KiB, three on their way; two blocks where heads of 64 make them half as large.
+_BOX_CHOICES = ((2, 8, 16, 3), (1, 8, 16, 3), (1, 4, 16, 3), *_DECODE_CHOICES)
 
 _LARGE_ROW = 128
 """Bytes of a staged row from which eight warps' tiles alone fill the way to memory."""
@@ -248,7 +262,7 @@ _MERGE = 1500.0
 _MERGE_RATE = 160.0
 """Bytes of parts that a block reads in a nanosecond."""
 
-_DRIFTED = 2
+_DRIFTED = 3
 """Full waves after which blocks have drifted apart, so that the last one ends like any other."""
 
 _WAVES = 8
@@ -266,6 +280,22 @@ def record_floats(group: int, dim: int, cluster: int) -> int:
     return rows * dim + 4 * rows * cluster
 
 
+def clusters_win(pairs: int, seqlen_kv: int) -> bool:
+    """Return whether one cluster for each of *pairs* tiles of heads is faster than blocks.
+
+    Clusters merge sooner, blocks read faster: the two are even at some keys of all tiles together.
+
+    Args:
+        pairs: Key heads times tiles of query heads.
+        seqlen_kv: Keys of the one sequence.
+    """
+    return pairs * seqlen_kv <= _CLUSTER_KEYS
+
+
+_CLUSTER_KEYS = 8192
+"""Keys of all tiles of heads up to which clusters are faster: two tiles a warp on half a board."""
+
+
 def bs1_cluster(pairs: int, sm_count: int) -> int:
     """Return the blocks of a cluster where each of *pairs* tiles of heads has one cluster.
 
@@ -274,12 +304,19 @@ def bs1_cluster(pairs: int, sm_count: int) -> int:
     return next((blocks for blocks in (16, 8, 4, 2) if 2 * pairs * blocks <= sm_count), 1)
 
 
-def prefill_tiling(dim: int, arch: int, smem_budget: int) -> PrefillTiling:
-    """Return the tiling for heads of *dim* elements on a device."""
+def prefill_tiling(dim: int, arch: int, smem_budget: int, *, capped: bool = False) -> PrefillTiling:
+    """Return the tiling for heads of *dim* elements on a device.
+
+    Args:
+        dim: Elements of a head.
+        arch: The architecture.
+        smem_budget: Bytes of shared memory that a block can use.
+        capped: Whether scores are bounded.
+    """
     if arch >= 90:
-        # Wider outputs than 192 elements leave two warpgroups too few registers.
-        if dim > 192:
-            return PrefillTiling(64, 64, 2, 128)
+        # Narrow outputs leave a third warpgroup enough registers, if no cap needs more.
+        if dim <= 64 and not capped:
+            return PrefillTiling(192, 128, 2, 384)
         return PrefillTiling(128, 128 if dim <= 128 else 64, 2, 256)
     queries = 128 if dim <= 128 and smem_budget >= 160 << 10 else 64
     return PrefillTiling(queries, 64 if dim <= 128 else 32, 2, 128)

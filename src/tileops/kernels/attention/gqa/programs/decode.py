@@ -91,12 +91,12 @@ def program(form, tiling):
         w = W.place(b, head_kv, length)
         m = M.place(w, rank, cluster, clusters, pair * tiles + tile, head, count)
         W.begin(w)
-        key_tiles = T.cast(T.ceildiv(length, W.N), "int64")
+        whole = T.cast(T.ceildiv(length, W.copies.unit), "int64")
         split, splits = cluster * C + rank, clusters * C
-        first = variable(T.truncdiv(key_tiles * split, T.cast(splits, "int64")))
-        last = variable(T.truncdiv(key_tiles * (split + 1), T.cast(splits, "int64")))
+        first = variable(T.truncdiv(whole * split, T.cast(splits, "int64")))
+        last = variable(T.truncdiv(whole * (split + 1), T.cast(splits, "int64")))
         # Nothing of the block waits for memory until its first keys are on their way.
-        W.start(w, k, v, first, last)
+        W.copies.start(w, k, v, first, last)
         factor = T.alloc_local((2,), f32)
         factor[0] = units
         factor[1] = 1.0

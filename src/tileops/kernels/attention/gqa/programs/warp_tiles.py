@@ -1,9 +1,9 @@
 """What the decoding programs share: one warp's attention over key tiles of its own.
 
-A warp brings in tiles with copies that it alone waits for, scores them with tensor core
-instructions whose sixteen rows are query heads of one key head, and keeps maximum, sum and output
-of every row in registers: warps meet only when their keys are done. Scores are in units of
-log2, so that the softmax takes exp2.
+A warp scores tiles, which it or its block brings in, with tensor core instructions whose sixteen
+rows are query heads of one key head, and keeps maximum, sum and output of every row in registers:
+what warps have summed is merged when their keys are done. Scores are in units of log2, so that the
+softmax takes exp2.
 
 The functions here build the program while TileLang traces it: a macro becomes code, and ``w``
 names what `place` made for the thread. Lane ``4 * r + c`` holds rows ``r`` and ``r + 8`` of a
@@ -14,15 +14,11 @@ mma.m16n8k16").
 import math
 from types import SimpleNamespace
 
+from tileops.kernels.attention.gqa.programs.block_boxes import block_boxes
 from tileops.kernels.attention.gqa.programs.fp8_tiles import fp8_tiles
 from tileops.kernels.attention.gqa.programs.half_tiles import half_tiles
-from tileops.kernels.attention.gqa.tiling import (
-    KEPT_WIDTH,
-    ROWS,
-    row_stride,
-    shared_floats,
-    staged_width,
-)
+from tileops.kernels.attention.gqa.programs.piece_copies import piece_copies
+from tileops.kernels.attention.gqa.tiling import KEPT_WIDTH, ROWS, shared_floats, staged_width
 
 __all__ = ["warp_tiles"]
 
@@ -38,16 +34,11 @@ def warp_tiles(T, form, tiling):
         tiling: The `DecodeTiling`.
     """
     f32 = "float32"
-    N, warps, stages = tiling.keys, tiling.warps, tiling.stages
+    N, stages = tiling.keys, tiling.stages
     D, fp8 = form.dim, form.itemsize == 1
     width = staged_width(D, form.itemsize)
-    stride = row_stride(width, form.itemsize)
     compute = "float16" if fp8 else form.dtype
     steps, columns, blocks = width // 16, width // 8, N // 8
-    piece = 16 if D * form.itemsize % 16 == 0 else 8
-    elements = piece // form.itemsize
-    pieces = D // elements
-    turns = math.ceil(N * pieces / 32)
     kind = {"float16": "fp16", "bfloat16": "bf16"}[compute]
     # Queries of wider heads would leave too few registers for the output.
     held = width <= KEPT_WIDTH
@@ -55,9 +46,7 @@ def warp_tiles(T, form, tiling):
 
     floats = shared_floats(min(form.group, ROWS), D, form.itemsize, tiling)
 
-    def staged(w, slot, which, row, first):
-        """Where the stage holds an element of a row of the warp's keys (0) or values (1)."""
-        return (((w.warp * stages + slot) * 2 + which) * N + row) * stride + first
+    copies = (block_boxes if tiling.boxes else piece_copies)(T, form, tiling)
 
     def place(batch, head, length):
         """Set up the thread's variables for the keys of one head."""
@@ -79,10 +68,9 @@ def warp_tiles(T, form, tiling):
         w.peak = T.alloc_local((2,), f32)
         w.total = T.alloc_local((2,), f32)
         w.next = T.alloc_local((2,), f32)
-        w.own = T.alloc_local((1,), "int32")
-        w.count = T.alloc_local((1,), "int32")
         w.shrink = T.alloc_local((2,), f32)
         w.part = tiles.fragment()
+        copies.place(w)
         return w
 
     @T.macro
@@ -134,53 +122,19 @@ def warp_tiles(T, form, tiling):
         keep=keep,
         fetch=fetch,
         at=at,
-        staged=staged,
+        staged=copies.staged,
     )
     tiles = (fp8_tiles if fp8 else half_tiles)(T, context)
 
     @T.macro
     def begin(w):
-        """Clear the accumulators, and what lies beyond the head in staged rows."""
+        """Clear the accumulators, and what copies leave alone."""
         for i in T.unroll(columns * 4):
             w.out[i] = 0.0
         for i in T.unroll(2):
             w.peak[i] = -T.infinity(f32)
             w.total[i] = 0.0
-        if width > D:
-            # Queries are zero there too, but zero times what the memory held may be NaN.
-            for at in T.serial(T.ceildiv(stages * 2 * N * (width - D), 32)):
-                one = at * 32 + w.lane
-                if one < stages * 2 * N * (width - D):
-                    w.stage[
-                        staged(
-                            w,
-                            one // (2 * N * (width - D)),
-                            one // (N * (width - D)) % 2,
-                            one // (width - D) % N,
-                            D + one % (width - D),
-                        )
-                    ] = T.cast(0, form.dtype)
-            T.sync_warp()
-
-    @T.macro
-    def copy(w, source, which, key, slot, row, first):
-        T.ptx_cp_async(
-            T.access_ptr(w.stage[staged(w, slot, which, row, first)], "w", elements),
-            T.access_ptr(source[w.batch, key, w.head, first], "r", elements),
-            elements,
-            key < w.length,
-        )
-
-    @T.macro
-    def bring(w, k, v, tile, slot):
-        """Start copying a tile; keys past the last become zeros."""
-        for turn in T.unroll(turns):
-            at = turn * 32 + w.lane
-            if N * pieces % 32 == 0 or at < N * pieces:
-                row = at // pieces
-                first = at % pieces * elements
-                copy(w, k, 0, tile * N + row, slot, row, first)
-                copy(w, v, 1, tile * N + row, slot, row, first)
+        copies.begin(w)
 
     @T.macro
     def read_queries(w, q, head, count):
@@ -217,11 +171,12 @@ def warp_tiles(T, form, tiling):
                 w.out[i] *= w.shrink[i // 2 % 2]
 
     @T.macro
-    def attend(w, tile, slot, factor):
-        """Take a staged tile into the accumulators; *factor* turns products into scores."""
+    def attend(w, now, factor):
+        """Take the tile of a round into the accumulators; *factor* turns products into scores."""
+        tile = copies.tile(w, now)
         for i in T.unroll(blocks * 4):
             w.scores[i] = 0.0
-        tiles.score(w, slot)
+        tiles.score(w, now % stages)
         for i in T.unroll(blocks * 4):
             w.scores[i] *= factor
             if capped:
@@ -232,28 +187,16 @@ def warp_tiles(T, form, tiling):
                 if tile * N + i // 4 * 8 + w.column * 2 + i % 2 >= w.length:
                     w.scores[i] = -T.infinity(f32)
         weigh(w)
-        tiles.accumulate(w, slot)
-
-    @T.macro
-    def start(w, k, v, first, last):
-        """Start copying the first of the warp's tiles among those from *first* to before *last*."""
-        w.own[0] = first + w.warp
-        w.count[0] = T.max(T.ceildiv(last - w.own[0], warps), 0)
-        for ahead in T.unroll(stages - 1):
-            if ahead < w.count[0]:
-                bring(w, k, v, w.own[0] + ahead * warps, ahead)
-            T.ptx_commit_group()
+        copies.wait_for_values(w, now)
+        tiles.accumulate(w, now % stages)
 
     @T.macro
     def walk(w, k, v, factor):
         """Attend to the warp's tiles."""
-        for i in T.serial(w.count[0]):
-            T.ptx_wait_group(stages - 2)
-            T.sync_warp()
-            if i + stages - 1 < w.count[0]:
-                bring(w, k, v, w.own[0] + (i + stages - 1) * warps, (i + stages - 1) % stages)
-            T.ptx_commit_group()
-            attend(w, w.own[0] + i * warps, i % stages, factor)
+        for i in T.serial(copies.rounds(w)):
+            copies.advance(w, k, v, i)
+            if copies.exists(w, i):
+                attend(w, i, factor)
         for r in T.unroll(2):
             w.total[r] += T.shfl_xor(w.total[r], 1)
             w.total[r] += T.shfl_xor(w.total[r], 2)
