@@ -1,5 +1,7 @@
 """The programs over channels: their layouts, and that they compile for every architecture."""
 
+import math
+
 import pytest
 
 from tileops.device import DeviceFacts
@@ -83,7 +85,8 @@ def test_what_waits_on_the_chip_fits_it(arch, itemsize, streams):
             assert within_the_device(layout, planes, arch) <= layout.capacity
             assert 1 <= layout.cluster <= (16 if arch >= 90 else 1)
             data = layout.staged * layout.vector * itemsize * streams
-            entries = layout.rows * layout.lanes * (layout.vector if size[2] % layout.vector else 1)
+            units = layout.vector // math.gcd(layout.vector, size[2])
+            entries = layout.rows * layout.lanes * units
             board = 2 * entries + 3 * layout.threads // 32 + (4 * layout.cluster + 3) * layout.group
             assert data + 4 * board <= BUDGET[arch]
     assert found > 100
