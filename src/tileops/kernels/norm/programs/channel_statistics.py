@@ -112,8 +112,8 @@ def channel_statistics(T, spatial, B):
     def moments(s):
         """Leave the partials of the thread's channels in its accumulators.
 
-        A thread takes deviations from an origin c, the mean of its first access or the
-        first element of a unit. With S1 and S2 the sums of the deviations and of their squares over N
+        A thread takes deviations from an origin c, the mean of its first access or the first
+        element of a unit. With S1 and S2 the sums of the deviations and of their squares over N
         elements, its own sum of squared deviations is S2 - S1^2 / N; since c is one of the N
         elements or a mean of some, S1^2 / N is at most N times the result, whatever the data.
         """
