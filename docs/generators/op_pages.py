@@ -106,7 +106,10 @@ def _signature(signature: Signature) -> Iterator[str]:
         yield _table(("keyword", "type", "default", "values"), map(_param, signature.execution))
     for one in signature.dtypes:
         yield f"`{one.name}` is {_one_of(one.allowed)}, the same for every tensor that has it."
-    conditions = [one.says or f"`{one.require}`" for one in signature.refinements]
+    conditions = [
+        one.says.replace("*", r"\*") if one.says else f"`{one.require}`"
+        for one in signature.refinements
+    ]
     conditions += [f"{', '.join(_code(one))} are given all or none" for one in signature.together]
     if conditions:
         yield "What else a call must meet:\n\n" + "\n".join(f"- {one}." for one in conditions)
