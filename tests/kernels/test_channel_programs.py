@@ -1,5 +1,7 @@
 """The programs over channels: their layouts, and that they compile for every architecture."""
 
+import math
+
 import pytest
 
 from tileops.device import DeviceFacts
@@ -83,7 +85,8 @@ def test_what_waits_on_the_chip_fits_it(arch, itemsize, streams):
             assert within_the_device(layout, planes, arch) <= layout.capacity
             assert 1 <= layout.cluster <= (16 if arch >= 90 else 1)
             data = layout.staged * layout.vector * itemsize * streams
-            entries = layout.rows * layout.lanes * (layout.vector if size[2] % layout.vector else 1)
+            units = layout.vector // math.gcd(layout.vector, size[2])
+            entries = layout.rows * layout.lanes * units
             board = 2 * entries + 3 * layout.threads // 32 + (4 * layout.cluster + 3) * layout.group
             assert data + 4 * board <= BUDGET[arch]
     assert found > 100
@@ -159,6 +162,21 @@ def test_a_block_leaves_room_for_others_on_its_multiprocessor():
     assert (layout.threads, layout.per, layout.resident) == (256, 13, 4)
     layout = in_cluster(planes_of(256, 256, 3136, 2), facts_of(90))
     assert (layout.cluster, layout.threads, layout.resident) == (16, 512, 2)
+
+
+@pytest.mark.parametrize(
+    ("n", "streams", "threads", "per"),
+    [
+        pytest.param(32, 1, 512, 4, id="12-KB"),
+        pytest.param(32, 2, 512, 4, id="twice-12-KB"),
+        pytest.param(83, 1, 512, 8, id="32-KB"),
+        pytest.param(84, 1, 256, 20, id="more-of-which-five-keep-160-KB"),
+    ],
+)
+def test_short_channels_take_most_threads(n, streams, threads, per):
+    """However few blocks a multiprocessor then holds; those of longer ones fill its memory."""
+    layout = on_chip(planes_of(n, 1024, 196, 2, streams), facts_of(90))
+    assert (layout.threads, layout.per) == (threads, per)
 
 
 def lowered(name, arch, dtype="float16", n=32, c=64, spatial=784):
@@ -259,6 +277,15 @@ def test_short_planes_are_moved_sixteen_bytes_at_a_time():
     assert "copy_async<16>" in text
     # The one store to an address that the launch was given.
     assert "*(uint4*)(((half_t*)v_21)" in text or text.count("= *(uint4*)(v_") >= 1
+
+
+def test_an_access_falls_into_units_of_one_channel():
+    """As long as planes and accesses both are multiples of one."""
+    assert planes_of(2, 8, 49, 2).units == 8
+    assert planes_of(2, 8, 36, 2).units == 2
+    assert planes_of(2, 8, 36, 2).group == 2
+    assert planes_of(2, 8, 8, 2).units == 1
+    assert planes_of(2, 8, 49, 4).units == 4
 
 
 def test_vectors_divide_what_is_walked():

@@ -18,9 +18,9 @@ EPS = 1e-5
 SHAPES = [
     pytest.param((32, 64), F16, id="fully-connected"),
     pytest.param((32, 64, 112, 112), F16, id="cluster-of-sixteen"),
-    pytest.param((32, 256, 56, 56), BF16, id="cluster-of-four"),
+    pytest.param((32, 256, 56, 56), BF16, id="whole-of-200-KB"),
     pytest.param((32, 512, 28, 28), F16, id="whole"),
-    pytest.param((32, 1024, 14, 14), BF16, id="wide"),
+    pytest.param((32, 1024, 14, 14), BF16, id="planes-of-14x14"),
     pytest.param((32, 2048, 7, 7), F16, id="wide-49"),
     pytest.param((256, 256, 56, 56), F16, id="large-cluster"),
     pytest.param((256, 512, 7, 7), F16, id="wide-in-a-cluster"),
@@ -182,7 +182,7 @@ def test_inference(shape, dtype):
     [
         pytest.param((32, 64), F16, id="fully-connected"),
         pytest.param((32, 64, 112, 112), F16, id="cluster"),
-        pytest.param((32, 512, 28, 28), BF16, id="cluster-of-two"),
+        pytest.param((32, 512, 28, 28), BF16, id="whole-of-200-KB"),
         pytest.param((8, 512, 28, 28), F32, id="whole"),
         pytest.param((32, 2048, 7, 7), F16, id="wide"),
         pytest.param((256, 512, 7, 7), BF16, id="wide-in-a-cluster"),

@@ -32,9 +32,16 @@ def expected(call, streams):
     length, size = streams * call.n * call.spatial, streams * call.n * plane
     room = call.smem_budget - (24 << 10)
     shared = room - (8 << 10)
-    if call.arch == 90 and (6400 < length <= shared if short else 64 << 10 < size <= 16 * shared):
+    fits_one = short and 16 * length <= room
+    few_elements = call.n * call.spatial < 16384
+    if call.arch == 90 and short and 6400 < length <= shared:
+        alone = fits_one and call.c >= 2048
+        if not alone and (call.c >= 64 or few_elements):
+            return "cluster"
+    alone = size <= room and call.c >= 256
+    if call.arch == 90 and not short and 64 << 10 < size <= 16 * shared and not alone:
         return "cluster"
-    if short and 16 * length <= room:
+    if fits_one:
         return "wide"
     if plane >= 128 and size <= room:
         return "whole"
@@ -60,13 +67,20 @@ def test_backward_boundaries(case):
     ("arch", "n", "c", "spatial", "dtype", "word"),
     [
         pytest.param(90, 32, 64, 12544, F16, "cluster", id="resnet-stem"),
-        pytest.param(90, 32, 256, 3136, F16, "cluster", id="resnet-1"),
+        pytest.param(90, 32, 256, 3136, F16, "whole", id="resnet-1"),
+        pytest.param(90, 32, 255, 3136, F16, "cluster", id="a-channel-less"),
+        pytest.param(90, 1, 256, 103936, F16, "whole", id="many-channels-of-one-block"),
+        pytest.param(90, 1, 256, 103944, F16, "cluster", id="many-channels-of-more"),
         pytest.param(90, 32, 512, 784, F16, "whole", id="resnet-2"),
         pytest.param(90, 32, 1024, 196, F16, "whole", id="resnet-3"),
         pytest.param(90, 32, 2048, 49, F16, "wide", id="resnet-4"),
         pytest.param(90, 256, 64, 12544, F16, "split", id="resnet-stem-256"),
         pytest.param(90, 256, 256, 3136, F16, "cluster", id="resnet-1-256"),
-        pytest.param(90, 256, 2048, 49, F16, "cluster", id="resnet-4-256"),
+        pytest.param(90, 256, 1024, 196, F16, "whole", id="resnet-3-256"),
+        pytest.param(90, 256, 2048, 49, F16, "wide", id="resnet-4-256"),
+        pytest.param(90, 256, 2047, 49, F16, "cluster", id="a-short-channel-less"),
+        pytest.param(90, 12992, 2048, 1, F16, "wide", id="many-short-channels-of-one-block"),
+        pytest.param(90, 12993, 2048, 1, F16, "cluster", id="many-short-channels-of-more"),
         pytest.param(90, 4, 128, 1 << 20, F16, "split", id="large-planes"),
         pytest.param(90, 2, 3, 1 << 20, F16, "split", id="few-channels"),
         pytest.param(80, 32, 256, 3136, F16, "split", id="a100-resnet-1"),
@@ -74,8 +88,12 @@ def test_backward_boundaries(case):
         pytest.param(90, 32, 64, 1, F16, "wide", id="fully-connected"),
         pytest.param(90, 6400, 8, 1, F16, "wide", id="6400-elements-of-short-planes"),
         pytest.param(90, 6401, 8, 1, F16, "cluster", id="6401-elements-of-short-planes"),
-        pytest.param(90, 199680, 8, 1, F32, "cluster", id="short-planes-of-sixteen-blocks"),
-        pytest.param(90, 199681, 8, 1, F32, "split", id="short-planes-of-more-than-sixteen"),
+        pytest.param(90, 199680, 64, 1, F32, "cluster", id="short-planes-of-sixteen-blocks"),
+        pytest.param(90, 199681, 64, 1, F32, "split", id="short-planes-of-more-than-sixteen"),
+        pytest.param(90, 16383, 8, 1, F16, "cluster", id="few-short-channels"),
+        pytest.param(90, 16384, 8, 1, F16, "split", id="few-short-channels-long-enough-to-split"),
+        pytest.param(90, 100000, 63, 1, F16, "split", id="too-few-to-fill-the-device"),
+        pytest.param(90, 100000, 64, 1, F16, "cluster", id="enough-to-fill-the-device"),
         pytest.param(90, 32, 8, 1024, F16, "whole", id="64-KiB"),
         pytest.param(90, 33, 8, 1024, F16, "cluster", id="one-sample-more"),
         pytest.param(90, 16, 8, 1024, F32, "whole", id="64-KiB-fp32"),
@@ -109,7 +127,12 @@ def test_training(arch, n, c, spatial, dtype, word):
 @pytest.mark.parametrize(
     ("arch", "n", "c", "spatial", "word"),
     [
-        pytest.param(90, 32, 512, 784, "cluster", id="resnet-2"),
+        pytest.param(90, 32, 512, 784, "whole", id="resnet-2"),
+        pytest.param(90, 32, 255, 784, "cluster", id="fewer-channels"),
+        pytest.param(90, 256, 1024, 196, "whole", id="resnet-3-256"),
+        pytest.param(90, 256, 2048, 49, "cluster", id="resnet-4-256"),
+        pytest.param(90, 8192, 8, 1, "cluster", id="few-short-channels"),
+        pytest.param(90, 16384, 8, 1, "split", id="few-short-channels-long-enough-to-split"),
         pytest.param(90, 32, 1024, 196, "whole", id="resnet-3"),
         pytest.param(90, 32, 2048, 49, "wide", id="resnet-4"),
         pytest.param(90, 16, 8, 1024, "whole", id="64-KiB"),
@@ -214,22 +237,49 @@ def test_reasons(key, facts, reason):
 
 
 @pytest.mark.parametrize(
-    ("n", "spatial", "reason"),
+    ("n", "c", "spatial", "reason"),
     [
         pytest.param(
-            6400, 1, "serves channels of short planes with more than 6400 elements, got 6400"
+            *(6400, 8, 1),
+            "serves short planes of more than 6400 elements, got 6400",
+            id="few",
         ),
         pytest.param(
-            199681, 1, "serves channels of short planes with at most 199680 elements, got 199681"
+            *(12992, 2048, 1),
+            "serves 2048 channels of short planes and more if each takes more than 207872 bytes "
+            "at 16 an element, got 207872",
+            id="many-that-fit",
         ),
-        pytest.param(32, 1024, "serves channels that take more than 65536 bytes, got 65536"),
-        pytest.param(1, 1597448, "serves channels that take at most 3194880 bytes, got 3194896"),
+        pytest.param(
+            *(16384, 63, 1),
+            "serves 16384 elements of short planes and more in at least 64 channels, got 63",
+            id="few-channels",
+        ),
+        pytest.param(
+            *(199681, 64, 1),
+            "serves short planes of at most 199680 elements, got 199681",
+            id="many",
+        ),
+        pytest.param(
+            *(32, 8, 1024),
+            "serves channels that take more than 65536 bytes, got 65536",
+            id="short",
+        ),
+        pytest.param(
+            *(32, 256, 3136),
+            "serves 256 channels and more if each takes more than 207872 bytes, got 200704",
+            id="enough-blocks",
+        ),
+        pytest.param(
+            *(1, 8, 1597448),
+            "serves channels that take at most 3194880 bytes, got 3194896",
+            id="long",
+        ),
     ],
-    ids=["few", "many", "short", "long"],
 )
-def test_reasons_of_the_cluster(n, spatial, reason):
+def test_reasons_of_the_cluster(n, c, spatial, reason):
     """A cluster neither serves what one block holds nor what sixteen cannot."""
-    call = BatchNormTrainCall(arch=90, n=n, c=8, spatial=spatial)
+    call = BatchNormTrainCall(arch=90, n=n, c=c, spatial=spatial)
     selection = BatchNormFwdOp(True).explain("batch_norm_fwd_train", call)
     verdicts = {one.key: one for one in selection.verdicts}
     assert verdicts["fwd_train_cluster"].reason == reason

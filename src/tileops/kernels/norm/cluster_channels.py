@@ -5,7 +5,11 @@ from __future__ import annotations
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
+    ACCESS,
+    ENOUGH_BLOCKS,
     LARGEST_CLUSTER,
+    LEAST_BESIDE,
+    LEAST_SPLIT,
     SHORT_SLICE,
     SLICE,
     ChannelLayout,
@@ -26,22 +30,7 @@ class ClusterChannels(ChannelKernel):
     @classmethod
     def refusal(cls, call: BatchNormCall) -> str | None:
         """Refuse channels that one block holds well, and those that no cluster holds."""
-        length, room = cls.streams * call.n * call.spatial, cls.room(call) - _UNEVEN
-        if call.short:
-            if length <= SHORT_SLICE:
-                return (
-                    f"serves channels of short planes with more than {SHORT_SLICE} elements, "
-                    f"got {length}"
-                )
-            if length > room:
-                return f"serves channels of short planes with at most {room} elements, got {length}"
-            return super().refusal(call)
-        size = length * call.itemsize
-        if size <= SLICE:
-            return f"serves channels that take more than {SLICE} bytes, got {size}"
-        if size > LARGEST_CLUSTER * room:
-            return f"serves channels that take at most {LARGEST_CLUSTER * room} bytes, got {size}"
-        return super().refusal(call)
+        return cls._unfit_short(call) if call.short else cls._unfit(call)
 
     @classmethod
     def layout(cls, call: BatchNormCall) -> ChannelLayout:
@@ -49,3 +38,37 @@ class ClusterChannels(ChannelKernel):
         layout = in_cluster(cls.planes(call), call.device_facts())
         assert layout is not None
         return layout
+
+    @classmethod
+    def _unfit(cls, call: BatchNormCall) -> str | None:
+        size, room = cls.streams * call.n * call.spatial * call.itemsize, cls.room(call)
+        if size <= SLICE:
+            return f"serves channels that take more than {SLICE} bytes, got {size}"
+        if size <= room and call.c >= ENOUGH_BLOCKS:
+            return (
+                f"serves {ENOUGH_BLOCKS} channels and more if each takes more than {room} bytes, "
+                f"got {size}"
+            )
+        most = LARGEST_CLUSTER * (room - _UNEVEN)
+        if size > most:
+            return f"serves channels that take at most {most} bytes, got {size}"
+        return super().refusal(call)
+
+    @classmethod
+    def _unfit_short(cls, call: BatchNormCall) -> str | None:
+        length, room = cls.streams * call.n * call.spatial, cls.room(call)
+        if length <= SHORT_SLICE:
+            return f"serves short planes of more than {SHORT_SLICE} elements, got {length}"
+        if ACCESS * length <= room and call.c >= ACCESS // 2 * ENOUGH_BLOCKS:
+            return (
+                f"serves {ACCESS // 2 * ENOUGH_BLOCKS} channels of short planes and more if each "
+                f"takes more than {room} bytes at {ACCESS} an element, got {ACCESS * length}"
+            )
+        if call.c < LEAST_BESIDE and call.n * call.spatial >= LEAST_SPLIT:
+            return (
+                f"serves {LEAST_SPLIT} elements of short planes and more in at least "
+                f"{LEAST_BESIDE} channels, got {call.c}"
+            )
+        if length > room - _UNEVEN:
+            return f"serves short planes of at most {room - _UNEVEN} elements, got {length}"
+        return super().refusal(call)

@@ -8,6 +8,7 @@ The functions here build the program while TileLang traces it: a macro becomes c
 function returns an expression or a loop, and ``s`` names what `place` made for the thread.
 """
 
+import math
 from types import SimpleNamespace
 
 from tileops.kernels.norm.programs.copies import COPIES
@@ -42,11 +43,10 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     batch = -(-per // _BATCHES)
     batches = -(-per // batch) if staged else 0
     flight = layout.in_flight
-    # An access that may straddle channels has one of its own for every element.
-    apart = lanes > 0 and spatial % V > 0
-    A = V if apart else 1
+    # An access that may straddle channels falls into units of one channel each.
+    unit = math.gcd(spatial, V)
+    A = V // unit
     plane = spatial // V
-    unit = 1 if apart else V
     width = group * spatial // V if lanes else 1
     idle = lanes > 0 and rows * lanes < threads
     cluster = {"cluster_dims": blocks} if blocks > 1 else {}
@@ -333,10 +333,14 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         for i in T.vectorized(V):
             s.outputs[result][s.access[0], i] = s.result[i]
 
-    def channel_of(s, i):
-        """The channel of element *i* of the thread's accesses, counted within the group."""
+    def unit_of(i):
+        """The unit of element *i* of an access."""
+        return i // unit if A > 1 else 0
+
+    def channel_of(s, a):
+        """The channel of unit *a* of the thread's accesses, counted within the group."""
         if not lanes:
             return 0
-        return (s.column * V + i) // spatial
+        return (s.column * V + a * unit) // spatial
 
     return SimpleNamespace(**locals())

@@ -87,7 +87,7 @@ def channel_normal(T, B, S, eps, momentum, factors):
     def visit(s, k, u):
         B.unpack(s, 0, u, s.x)
         for i in T.unroll(V):
-            a = i if A > 1 else 0
+            a = B.unit_of(i)
             s.x[i] = (s.x[i] - s.origin_of[a]) * s.scale[a] + s.shift[a]
         B.write(s, 0, k, s.x)
 

@@ -42,7 +42,7 @@ def channel_products(T, spatial, B, S, has_weight):
         B.unpack(s, 0, u, s.x)
         B.unpack(s, 1, u, s.other)
         for i in T.unroll(V):
-            a = i if A > 1 else 0
+            a = B.unit_of(i)
             s.sums[a] += s.x[i]
             s.squares[a] += s.x[i] * (s.other[i] - s.origin[a])
 
@@ -129,7 +129,7 @@ def channel_products(T, spatial, B, S, has_weight):
         B.unpack(s, 0, u, s.x)
         B.unpack(s, 1, u, s.other)
         for i in T.unroll(V):
-            a = i if A > 1 else 0
+            a = B.unit_of(i)
             s.x[i] = s.x[i] * s.slope[a] + (s.other[i] - s.origin[a]) * s.tilt[a] + s.lift[a]
         B.write(s, 0, k, s.x)
 

@@ -22,7 +22,7 @@ def channel_statistics(T, spatial, B):
     f32 = B.f32
     V, A, group, rows, lanes, warps = B.V, B.A, B.group, B.rows, B.lanes, B.warps
     blocks, unit = B.blocks, B.unit
-    # Accesses, or elements where they straddle, of one channel in one sample.
+    # Accesses, or their units where they straddle, of one channel in one sample.
     per_channel = spatial // unit if lanes else 1
     # Partials of a channel as rounds of lanes, the longer side along the lanes: a division less.
     entries = (1, warps)
@@ -85,8 +85,8 @@ def channel_statistics(T, spatial, B):
         B.unpack(s, 0, u, s.x)
         if u == 0 and k == 0:
             if A > 1:
-                for i in T.unroll(V):
-                    s.origin[i] = s.x[i]
+                for a in T.unroll(A):
+                    s.origin[a] = s.x[a * unit]
             else:
                 # The mean of the first access, pairwise: exact where its elements are equal.
                 for i in T.unroll(V):
@@ -96,7 +96,7 @@ def channel_statistics(T, spatial, B):
                         s.other[i] += s.other[i + half]
                 s.origin[0] = s.other[0]
         for i in T.unroll(V):
-            a = i if A > 1 else 0
+            a = B.unit_of(i)
             s.off[0] = s.x[i] - s.origin[a]
             s.sums[a] += s.off[0]
             s.squares[a] += s.off[0] * s.off[0]
@@ -112,8 +112,8 @@ def channel_statistics(T, spatial, B):
     def moments(s):
         """Leave the partials of the thread's channels in its accumulators.
 
-        A thread takes deviations from an origin c, the mean of its first access or its first
-        element of a column. With S1 and S2 the sums of the deviations and of their squares over N
+        A thread takes deviations from an origin c, the mean of its first access or the first
+        element of a unit. With S1 and S2 the sums of the deviations and of their squares over N
         elements, its own sum of squared deviations is S2 - S1^2 / N; since c is one of the N
         elements or a mean of some, S1^2 / N is at most N times the result, whatever the data.
         """
