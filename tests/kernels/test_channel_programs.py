@@ -179,6 +179,22 @@ def test_short_channels_take_most_threads(n, streams, threads, per):
     assert (layout.threads, layout.per) == (threads, per)
 
 
+@pytest.mark.parametrize(
+    ("n", "spatial", "itemsize", "cluster", "threads"),
+    [
+        pytest.param(133, 196, 2, 4, 256, id="14x14"),
+        pytest.param(256, 196, 2, 8, 256, id="14x14-of-256-samples"),
+        pytest.param(100, 316, 2, 4, 256, id="longest-planes"),
+        pytest.param(100, 150, 4, 4, 256, id="float32"),
+    ],
+)
+def test_pairs_of_channels_are_walked_by_columns(n, spatial, itemsize, cluster, threads):
+    """Planes of no whole accesses are by twos, so every access has sixteen bytes."""
+    layout = in_cluster(Planes(n, 1024, spatial, itemsize, True, 2), facts_of(90))
+    assert (layout.vector * itemsize, layout.group) == (16, 2)
+    assert (layout.cluster, layout.threads) == (cluster, threads)
+
+
 def lowered(name, arch, dtype="float16", n=32, c=64, spatial=784):
     """Compile the programs of one name for one architecture."""
     facts, itemsize = facts_of(arch), 4 if dtype == "float32" else 2

@@ -138,6 +138,7 @@ BACKWARD = [
     pytest.param(BWD_WIDE, 80, (20, 16, 1), F16, id="wide-80-no-plane", marks=slow),
     pytest.param(BWD_CLUSTER, 90, (2, 3, 10000), BF16, id="cluster-90-planes"),
     pytest.param(BWD_CLUSTER, 90, (100, 8, 49), F16, id="cluster-90-columns", marks=slow),
+    pytest.param(BWD_CLUSTER, 90, (90, 2, 150), F32, id="cluster-90-pairs"),
     pytest.param(BWD_SPLIT, 90, (2, 3, 9001), BF16, id="split-90", marks=slow),
     pytest.param(BWD_SPLIT, 80, (400, 8, 49), F16, id="split-80-columns", marks=slow),
 ]

@@ -38,7 +38,8 @@ def expected(call, streams):
         alone = fits_one and call.c >= 2048
         if not alone and (call.c >= 64 or few_elements):
             return "cluster"
-    alone = size <= room and call.c >= 256
+    pairs = streams == 2 and call.spatial <= 320 and plane % 16 and room // 2 < size
+    alone = size <= room and call.c >= 256 and not pairs
     if call.arch == 90 and not short and 64 << 10 < size <= 16 * shared and not alone:
         return "cluster"
     if fits_one:
@@ -129,7 +130,15 @@ def test_training(arch, n, c, spatial, dtype, word):
     [
         pytest.param(90, 32, 512, 784, "whole", id="resnet-2"),
         pytest.param(90, 32, 255, 784, "cluster", id="fewer-channels"),
-        pytest.param(90, 256, 1024, 196, "whole", id="resnet-3-256"),
+        pytest.param(90, 256, 1024, 196, "cluster", id="resnet-3-256"),
+        pytest.param(90, 132, 1024, 196, "whole", id="two-blocks-of-8-byte-accesses"),
+        pytest.param(90, 133, 1024, 196, "cluster", id="pairs-of-channels"),
+        pytest.param(90, 133, 1024, 200, "whole", id="channels-of-whole-accesses"),
+        pytest.param(90, 81, 1024, 320, "whole", id="longest-columns-of-whole-accesses"),
+        pytest.param(90, 100, 1024, 316, "cluster", id="longest-pairs"),
+        pytest.param(90, 100, 1024, 324, "whole", id="too-long-for-pairs"),
+        pytest.param(90, 265, 1024, 196, "cluster", id="pairs-that-one-block-holds"),
+        pytest.param(90, 266, 1024, 196, "cluster", id="more-than-one-block-holds"),
         pytest.param(90, 256, 2048, 49, "cluster", id="resnet-4-256"),
         pytest.param(90, 8192, 8, 1, "cluster", id="few-short-channels"),
         pytest.param(90, 16384, 8, 1, "split", id="few-short-channels-long-enough-to-split"),

@@ -11,7 +11,7 @@ from tileops.kernels.norm.programs.channel_layout import (
     BESIDE,
     ChannelLayout,
     Planes,
-    read_again,
+    passing,
 )
 
 __all__ = ["ChannelKernel"]
@@ -40,7 +40,7 @@ class ChannelKernel(Kernel):
     @classmethod
     def layout(cls, call: BatchNormCall) -> ChannelLayout:
         """Lay out the channels of a call that this implementation serves."""
-        return read_again(cls.planes(call), call.device_facts())
+        return passing(cls.planes(call), call.device_facts())
 
     def __init__(self) -> None:
         """Keep what says where to launch: the launches take every other tensor by its address."""

@@ -63,35 +63,33 @@ def program(spatial, dtype, layout, has_weight):
             P.place(s, mean, rstd, weight, grad_weight, grad_bias)
             B.fetch(s)
             B.meet()
-            for number in T.serial(B.stops(s)):
-                B.turn_to(s, number)
-                # Asked of memory now, it is there when the statistics are.
-                if S.turns == 1 and s.warp < B.group:
-                    P.ask(s, s.warp)
-                P.clear(s)
-                P.sums(s)
-                P.publish_sums(s)
+            # Asked of memory now, it is there when the statistics are.
+            if S.turns == 1 and s.warp < B.group:
+                P.ask(s, s.warp)
+            P.clear(s)
+            P.sums(s)
+            P.publish_sums(s)
+            for turn in T.serial(S.turns):
+                channel = turn * B.warps + s.warp
+                if channel < B.group:
+                    if S.turns > 1:
+                        P.ask(s, channel)
+                    P.add_up(s, S.entries, S.published(s, channel))
+                    if B.blocks > 1:
+                        S.exchange(s, channel)
+                    else:
+                        P.finish(s, channel)
+            if B.blocks > 1:
+                T.cluster_sync()
                 for turn in T.serial(S.turns):
-                    channel = turn * B.warps + s.warp
-                    if channel < B.group:
+                    other = turn * B.warps + s.warp
+                    if other < B.group:
                         if S.turns > 1:
-                            P.ask(s, channel)
-                        P.add_up(s, S.entries, S.published(s, channel))
-                        if B.blocks > 1:
-                            S.exchange(s, channel)
-                        else:
-                            P.finish(s, channel)
-                if B.blocks > 1:
-                    T.cluster_sync()
-                    for turn in T.serial(S.turns):
-                        other = turn * B.warps + s.warp
-                        if other < B.group:
-                            if S.turns > 1:
-                                P.ask(s, other)
-                            P.add_up(s, (1, B.blocks), S.gathered(s, other))
-                            P.finish(s, other)
-                B.release()
-                P.settle(s)
-                P.differentiate(s)
+                            P.ask(s, other)
+                        P.add_up(s, (1, B.blocks), S.gathered(s, other))
+                        P.finish(s, other)
+            B.release()
+            P.settle(s)
+            P.differentiate(s)
 
     return main

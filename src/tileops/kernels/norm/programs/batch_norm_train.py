@@ -67,34 +67,32 @@ def program(spatial, eps, momentum, dtype, layout, factors):
             N.place(s, weight, bias, running_mean, running_var, mean, rstd)
             B.fetch(s)
             B.meet()
-            for number in T.serial(B.stops(s)):
-                B.turn_to(s, number)
-                # Asked of memory now, it is there when the statistics are.
-                if S.turns == 1 and s.warp < B.group:
-                    N.ask(s, s.warp)
-                S.moments(s)
-                S.publish_moments(s)
+            # Asked of memory now, it is there when the statistics are.
+            if S.turns == 1 and s.warp < B.group:
+                N.ask(s, s.warp)
+            S.moments(s)
+            S.publish_moments(s)
+            for turn in T.serial(S.turns):
+                channel = turn * B.warps + s.warp
+                if channel < B.group:
+                    if S.turns > 1:
+                        N.ask(s, channel)
+                    S.merge(s, S.entries, S.published(s, channel))
+                    if B.blocks > 1:
+                        S.exchange(s, channel)
+                    else:
+                        N.finish(s, channel)
+            if B.blocks > 1:
+                T.cluster_sync()
                 for turn in T.serial(S.turns):
-                    channel = turn * B.warps + s.warp
-                    if channel < B.group:
+                    other = turn * B.warps + s.warp
+                    if other < B.group:
                         if S.turns > 1:
-                            N.ask(s, channel)
-                        S.merge(s, S.entries, S.published(s, channel))
-                        if B.blocks > 1:
-                            S.exchange(s, channel)
-                        else:
-                            N.finish(s, channel)
-                if B.blocks > 1:
-                    T.cluster_sync()
-                    for turn in T.serial(S.turns):
-                        other = turn * B.warps + s.warp
-                        if other < B.group:
-                            if S.turns > 1:
-                                N.ask(s, other)
-                            S.merge(s, (1, B.blocks), S.gathered(s, other))
-                            N.finish(s, other)
-                B.release()
-                N.settle(s)
-                N.normalize(s)
+                            N.ask(s, other)
+                        S.merge(s, (1, B.blocks), S.gathered(s, other))
+                        N.finish(s, other)
+            B.release()
+            N.settle(s)
+            N.normalize(s)
 
     return main

@@ -51,13 +51,8 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     idle = lanes > 0 and rows * lanes < threads
     cluster = {"cluster_dims": blocks} if blocks > 1 else {}
 
-    standing = layout.standing
-
     def grid(channels, parts=1):
-        groups = T.ceildiv(channels, group)
-        if standing:
-            groups = T.min(groups, standing)
-        return T.cast(groups * (blocks * parts), "int32")
+        return T.cast(T.ceildiv(channels, group) * (blocks * parts), "int32")
 
     @T.macro
     def deal(where, block, parts):
@@ -88,11 +83,6 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
             s.part, shares = part
         elif blocks > 1:
             s.turn, s.part, shares = turn // blocks, T.block_rank_in_cluster(), blocks
-        s.earliest = s.turn
-        s.where = T.alloc_local((3,), "int32")
-        if standing:
-            # The group at hand, the next one, and where blocks hand over what belongs to it.
-            s.turn = s.where[0]
         s.pitch = T.cast(channels, "int64") * spatial // V
         s.first_channel = s.turn * group
         s.items = samples if lanes else samples * plane
@@ -130,32 +120,17 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         if layout.overlap:
             T.pdl_trigger()
 
-    def stops(s):
-        """How many groups the block serves, one after the other."""
-        if not standing:
-            return 1
-        return T.ceildiv(T.ceildiv(s.channels, group) - s.earliest, standing)
-
-    @T.macro
-    def turn_to(s, number):
-        """Go on to a block's group of this number."""
-        if standing:
-            s.where[0] = s.earliest + number * standing
-            s.where[1] = s.where[0] + standing
-            s.where[2] = number % 2 * (blocks * group * 4)
-
-    def there(s, ahead=False):
+    def there(s):
         """Whether the thread has columns at all: some threads do not, nor does a last group."""
-        turn = s.where[1] if ahead else s.turn
-        inside = T.cast(turn, "int64") * width + s.column < s.pitch
+        inside = T.cast(s.turn, "int64") * width + s.column < s.pitch
         if not lanes:
             return True
         return T.And(s.own < rows, inside) if idle else inside
 
-    def holds(s, k, ahead=False):
+    def holds(s, k):
         """Whether the thread's item *k* exists."""
         mine = k * step + s.own < s.limit
-        return T.And(mine, there(s, ahead)) if lanes else mine
+        return T.And(mine, there(s)) if lanes else mine
 
     def count(s):
         """How many items the thread has."""
@@ -177,7 +152,6 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         of the time that it compiles for.
         """
         s.sample_pitch[0] = T.cast(s.pitch, "int32")
-        s.where[0] = s.earliest
         s.span[0] = 0
         s.span[1] = s.items
         if s.shares is not None:
@@ -190,18 +164,17 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         s.span[2] = T.max(s.span[1], 0) // (step * flight)
 
     @T.macro
-    def locate(s, k, ahead=False):
-        """Find the access that is the thread's item *k*, of the next group where *ahead*."""
+    def locate(s, k):
+        """Find the access that is the thread's item *k*."""
         # Kept in variables of 32 bits: as parts of the index the divisions would be of 64.
         s.item[0] = s.first + k * step + s.own
         if lanes:
-            s.access[0] = sample(s, s.item[0])
-            s.access[0] += T.cast(s.where[1] if ahead else s.turn, "int64") * width + s.column
+            s.access[0] = sample(s, s.item[0]) + T.cast(s.turn, "int64") * width + s.column
         else:
             s.item[1] = T.truncdiv(s.item[0], plane)
             s.item[2] = s.item[0] - s.item[1] * plane
             s.access[0] = sample(s, s.item[1]) + s.item[2]
-            s.access[0] += T.cast(s.where[1] if ahead else s.turn, "int64") * (group * plane)
+            s.access[0] += T.cast(s.turn, "int64") * (group * plane)
 
     def slot(s, k):
         """Where the block stages the thread's item *k*."""
@@ -238,14 +211,6 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
                             bring(s, stream, some * batch + one)
                 if copies:
                     T.call_extern("handle", "tileops::commit_copies")
-
-    @T.macro
-    def refill(s, k):
-        """Start to read item *k* of the next group, in the place of the one that was written."""
-        if holds(s, k, True):
-            locate(s, k, True)
-            for stream in tuple(range(streams)):
-                bring(s, stream, k)
 
     @T.macro
     def arrive(pending):
@@ -302,16 +267,6 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
                     if holds(s, some * batch + one):
                         look(s, some * batch + one, 0)
                         visit(s, some * batch + one, 0)
-        elif standing:
-            for some in T.unroll(batches):
-                for one in each_of_batch():
-                    if holds(s, some * batch + one):
-                        look(s, some * batch + one, 0)
-                        visit(s, some * batch + one, 0)
-                    if s.where[1] * group < s.channels:
-                        refill(s, some * batch + one)
-                if copies:
-                    T.call_extern("handle", "tileops::commit_copies")
         elif staged:
             for k in each():
                 if holds(s, k):

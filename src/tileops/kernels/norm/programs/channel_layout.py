@@ -38,7 +38,6 @@ __all__ = [
     "on_chip",
     "parts",
     "passing",
-    "read_again",
     "side_by_side",
 ]
 
@@ -102,21 +101,18 @@ _ENOUGH = 160 << 10
 _COLUMN_THREADS = 256
 _LONE_COLUMN_THREADS = 416
 
+# Threads of a block of columns unless no more fit: fewer would keep more on the chip, but more of
+# them idle. 256 of them served pairs of 14 x 14 better than a block for each channel did.
+_LEAST_COLUMN_THREADS = 192
+
 # Threads of a multiprocessor whose registers hold a program of one and of two streams without
 # spilling: 48 and 64 registers each; 64 where nothing is staged; 80 and 128 where a thread keeps
 # the statistics of several units of an access.
 _RESIDENT_THREADS, _RESIDENT_COLUMN_THREADS = {1: 1280, 2: 1024}, {1: 768, 2: 512}
 _RESIDENT_PASSING = 1024
 
-# Turns of the device's blocks from which on they stay for further groups; 0 for never.
-_STANDING = 0
-
 # Staged bytes of a block up to which the next kernel may start before this one ends.
 _STAGED_EARLY = 48 << 10
-
-# Blocks that share a channel that is read twice: the more, the fewer channels at a time does the
-# cache have to hold.
-_AGAIN_BLOCKS = 1
 
 # Accesses of a thread in flight where nothing is staged, and accesses of one part of a channel.
 _IN_FLIGHT = 4
@@ -190,8 +186,6 @@ class ChannelLayout:
         resident: Blocks that a multiprocessor should hold; it bounds the registers of a thread.
         in_flight: Items of a thread that are read at a time where nothing is staged.
         overlap: Whether the next kernel of the stream may start before this one ends.
-        standing: Groups at a time whose blocks go on to further ones, and read the next while they
-            write one; 0 where every group has blocks of its own.
     """
 
     vector: int
@@ -204,7 +198,6 @@ class ChannelLayout:
     resident: int
     in_flight: int
     overlap: bool
-    standing: int = 0
 
     @property
     def step(self) -> int:
@@ -241,11 +234,12 @@ def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayo
     short = not planes.by_columns and size <= _SHORT_CHANNEL
     best = None
     for group, threads, rows in _shapes(planes, items, _sms(facts)):
+        few = planes.by_columns and threads < _LEAST_COLUMN_THREADS
+        if best and (short or few or _kept(best, planes, facts) >= _ENOUGH):
+            break
         layout = _staged(planes, facts, group, threads, rows, cluster)
         if layout and (best is None or _kept(layout, planes, facts) > _kept(best, planes, facts)):
             best = layout
-        if best and (short or _kept(best, planes, facts) >= _ENOUGH):
-            break
     return best
 
 
@@ -257,14 +251,6 @@ def passing(planes: Planes, facts: DeviceFacts) -> ChannelLayout:
     group, lanes = _columns(planes, planes.items, _sms(facts))
     rows = max(1, min(_COLUMN_THREADS // lanes, planes.items))
     return _layout(planes, facts, group, _column_threads(rows * lanes, group), rows, 1, 0)
-
-
-def read_again(planes: Planes, facts: DeviceFacts) -> ChannelLayout:
-    """Lay out whole channels that are read twice, the second time from the cache if it may be."""
-    layout = passing(planes, facts)
-    if (facts.arch or 0) < _FIRST_CLUSTER_ARCH:
-        return layout
-    return replace(layout, cluster=_AGAIN_BLOCKS)
 
 
 def parts(planes: Planes, layout: ChannelLayout, facts: DeviceFacts, most: int) -> int:
@@ -312,9 +298,8 @@ def _shapes(planes: Planes, items: int, sms: int) -> Iterator[tuple[int, int, in
             yield planes.group, threads, 1
         return
     group, lanes = _columns(planes, items, sms)
-    for most in (_LONE_COLUMN_THREADS, _COLUMN_THREADS):
-        for rows in range(max(1, min(most // lanes, items)), 0, -1):
-            yield group, _column_threads(rows * lanes, group), rows
+    for rows in range(max(1, min(_LONE_COLUMN_THREADS // lanes, items)), 0, -1):
+        yield group, _column_threads(rows * lanes, group), rows
 
 
 def _columns(planes: Planes, items: int, sms: int) -> tuple[int, int]:
@@ -371,7 +356,7 @@ def _shared(layout: ChannelLayout, planes: Planes) -> int:
     data = layout.staged * layout.vector * planes.itemsize * planes.streams
     columns = layout.lanes * planes.units
     entries = 2 * layout.rows * columns if layout.lanes else 3 * layout.threads // 32
-    given = 8 * layout.cluster * layout.group if layout.cluster > 1 else 0
+    given = 4 * layout.cluster * layout.group if layout.cluster > 1 else 0
     return data + 4 * (entries + given + 3 * layout.group) + _ALIGNMENT
 
 
@@ -405,12 +390,7 @@ def _layout(
     resident = min(most // threads, by_shared, _SM_THREADS[arch] // threads, 16)
     data = layout.staged * layout.vector * planes.itemsize * planes.streams
     early = arch >= _FIRST_CLUSTER_ARCH and data <= _STAGED_EARLY
-    standing = _sms(facts) * max(1, resident) // cluster
-    if not (_STANDING and per and -(-planes.channels // group) >= standing * _STANDING):
-        standing = 0
-    return replace(
-        layout, resident=max(1, resident), overlap=early and not standing, standing=standing
-    )
+    return replace(layout, resident=max(1, resident), overlap=early)
 
 
 def _sms(facts: DeviceFacts) -> int:

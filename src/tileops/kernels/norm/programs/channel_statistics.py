@@ -32,7 +32,7 @@ def channel_statistics(T, spatial, B):
     row_length = group * per_channel
     # The board: what blocks hand over, 16 bytes each, then what threads or warps do, then the
     # coefficients of every channel.
-    entries_at = blocks * group * (8 if B.standing else 4) if blocks > 1 else 0
+    entries_at = blocks * group * 4 if blocks > 1 else 0
     columns_at = entries_at + (2 * rows * row_length if lanes else 3 * warps)
     swaps = (16, 8, 4, 2, 1)
     at_once = min(A, 4)
@@ -209,10 +209,7 @@ def channel_statistics(T, spatial, B):
 
     def gathered(s, channel):
         """Return the partials that the blocks of the cluster handed over of one channel."""
-        place = s.where[2] if B.standing else 0
-        return lambda _, e: tuple(
-            s.board[place + (e * group + channel) * 4 + which] for which in range(3)
-        )
+        return lambda _, e: tuple(s.board[(e * group + channel) * 4 + which] for which in range(3))
 
     def recorded(s, partials, channel):
         """Return the partials that an earlier launch recorded of one channel."""
@@ -227,9 +224,7 @@ def channel_statistics(T, spatial, B):
             T.call_extern(
                 "handle",
                 "tileops::store_in_block",
-                T.address_of(
-                    s.board[(s.where[2] if B.standing else 0) + (s.part * group + channel) * 4]
-                ),
+                T.address_of(s.board[(s.part * group + channel) * 4]),
                 s.thread % 32,
                 s.total[0],
                 s.ref[0] + s.rest[0],
