@@ -146,7 +146,16 @@ def _heading(module: ModuleType) -> str:
 def _place(module: ModuleType) -> tuple[int, str]:
     """Sort by when a reader meets the errors: root, construction, call, and so on."""
     stem = module.__name__.rpartition(".")[2]
-    order = ("_root", "_construction", "_signature", "_call", "_build", "_backend", "_manifest")
+    order = (
+        "_root",
+        "_construction",
+        "_signature",
+        "_call",
+        "_gradient",
+        "_build",
+        "_backend",
+        "_manifest",
+    )
     return (order.index(stem) if stem in order else len(order), module.__name__)
 
 

@@ -71,7 +71,7 @@ def test_conditions_are_those_that_explanations_show(op):
     """For sampled calls of every op, conditions and their truth are what `conditions` says."""
     compared = 0
     for interface, table in op.selection_tables().items():
-        explored = explore(table, op.interfaces[interface].request)
+        explored = explore(table, op.interfaces[interface].calls())
         for values in sample_calls(explored.model, 20):
             call = Asked(tuple(values.items()), "any")
             found = conditions_seen(explored, [call])

@@ -48,7 +48,7 @@ def example_call(
         The values by name; None where they make no possible call.
     """
     known = dict(filled or {})
-    spec = op.interfaces[interface].request
+    spec = op.interfaces[interface].calls()
     required = [one for one in facts_declared(spec) if one.required and one.name not in known]
     for values in (_of_workload(op, interface), _least(required)):
         found = {one.name: values[one.name] for one in required if one.name in values}

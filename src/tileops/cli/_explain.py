@@ -138,7 +138,7 @@ def _requests(
     for name in chosen:
         facts, missing = complete_facts(op, name, given)
         defaulted |= dict.fromkeys(missing)
-        asked.append((name, op.interfaces[name].request, facts))
+        asked.append((name, op.interfaces[name].calls(), facts))
     return None, asked, tuple(defaulted)
 
 

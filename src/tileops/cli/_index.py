@@ -122,7 +122,7 @@ def row_of(op: type[Op]) -> OpRow:
         op.__name__,
         op.__module__,
         {
-            name: tuple(_fact_rows(interface.request, _data_dtypes(signature)))
+            name: tuple(_fact_rows(interface.calls(), _data_dtypes(signature)))
             for name, interface in op.interfaces.items()
         },
         () if signature is None else tuple(_input_row(signature, d) for d in signature.inputs),

@@ -51,7 +51,7 @@ def ask(
                 f"{row.name} has several interfaces",
                 remedy=f"--interface, one of {', '.join(names)}",
             )
-        spec = op.interfaces[names[0]].request
+        spec = op.interfaces[names[0]].calls()
         axes = [read_axis(text, spec) for text in vary]
         stated = given_facts(ctx)
         _check_axes(axes, stated)

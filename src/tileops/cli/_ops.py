@@ -58,6 +58,6 @@ def explored_interfaces(ops: Iterable[type[Op]], interface: str | None) -> Itera
             names.setdefault(name)
             if interface in (None, name) and table.candidates:
                 found = True
-                yield explore(table, op.interfaces[name].request)
+                yield explore(table, op.interfaces[name].calls())
     if interface is not None and not found:
         raise unknown("interface", interface, names)

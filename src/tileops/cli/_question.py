@@ -43,7 +43,7 @@ def reject_strangers(op: type[Op], interfaces: tuple[str, ...], given: dict[str,
     Raises:
         UsageFailure: There is such a fact.
     """
-    known = {f.name for one in interfaces for f in facts_declared(op.interfaces[one].request)}
+    known = {f.name for one in interfaces for f in facts_declared(op.interfaces[one].calls())}
     for name in given:
         if name not in known:
             flags = [fact_flag(one) for one in sorted(known)]
@@ -62,7 +62,7 @@ def complete_facts(
     Raises:
         UsageFailure: A required fact is missing, or a value lies outside its range.
     """
-    spec = op.interfaces[interface].request
+    spec = op.interfaces[interface].calls()
     declared = facts_declared(spec)
     stated = {f.name: _value(f, given[f.name]) for f in declared if f.name in given}
     filled = {**spec.derived(stated), **stated}

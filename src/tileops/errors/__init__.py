@@ -24,25 +24,15 @@ from tileops.errors._build import (
 )
 from tileops.errors._call import (
     AmbiguousDispatchError,
-    BatchedGradientError,
     CallSpecDeviceError,
     CallSpecTypeError,
     DefectiveRefusalError,
     DroppedOpError,
-    ForwardOnlyError,
-    GradientDeclarationError,
-    GradientFormError,
-    GradientIntoBufferError,
-    GradientOfNothingError,
-    GradientThroughNodeError,
     ImpossibleCallError,
     MappedCallError,
     MissingSignatureError,
-    NoGradientOfInputError,
     NoMemoryError,
     OpNotAvailableError,
-    RepeatedGradientNameError,
-    SecondDerivativeError,
     SelectionError,
     StatedFactsError,
     TensorSpecError,
@@ -66,6 +56,18 @@ from tileops.errors._construction import (
     SeveralGeneralError,
     UndeclaredInterfacesError,
     UnknownKernelInterfaceError,
+)
+from tileops.errors._gradient import (
+    BatchedGradientError,
+    ForwardOnlyError,
+    GradientDeclarationError,
+    GradientFormError,
+    GradientIntoBufferError,
+    GradientOfNothingError,
+    GradientThroughNodeError,
+    NoGradientOfInputError,
+    RepeatedGradientNameError,
+    SecondDerivativeError,
 )
 from tileops.errors._inventory import InventoryError
 from tileops.errors._manifest import (

@@ -104,7 +104,7 @@ def explore_op(op: type[Op], tables: Tables = all_tables) -> Mapping[str, Explor
         DispatchError: The op cannot be constructed.
     """
     return {
-        name: explore(table, op.interfaces[name].request)
+        name: explore(table, op.interfaces[name].calls())
         for name, table in tables(op).items()
         if table.candidates
     }
@@ -143,7 +143,7 @@ def interface_record(
         interface=_named(interface),
         request=_named(interface.request),
         keys={
-            one.key: _key_record(one, explored, interface.request)
+            one.key: _key_record(one, explored, interface.calls())
             for one in explored.table.candidates
         },
         accepted=accepted,

@@ -202,6 +202,7 @@ class Op:
             ImpossibleCallError: No op makes such a call.
         """
         table = self._table(interface, call)
+        call = self.interfaces[interface].narrow(call)
         check_possible(type(self).__name__, interface, call)
         return tell(select(table, call.resolved()))
 
@@ -228,6 +229,7 @@ class Op:
             SelectionError: No key is selected; the error carries the selection.
         """
         self._table(interface, call)
+        call = self.interfaces[interface].narrow(call)
         check_keyable(call)
         self._check_unstated(interface, call)
         # An equal call may be known though a fact of this one has another type, as in 8.0.
@@ -290,7 +292,7 @@ class Op:
         """Return the kernel of a call: the one that is known, or the one that is selected."""
         table = self._table(interface, call)
         self._check_unstated(interface, call)
-        call = call.resolved()
+        call = self.interfaces[interface].narrow(call).resolved()
         kernel = self._entries.find(interface, call)
         if kernel is not None:
             return kernel
@@ -324,12 +326,12 @@ class Op:
                 interface=interface,
                 interfaces=", ".join(self._tables) or "none",
             )
-        request = self.interfaces[interface].request
-        if not isinstance(call, request):
+        asked = self.interfaces[interface]
+        if not asked.takes(call):
             raise CallSpecTypeError(
                 op=type(self).__name__,
                 interface=interface,
-                request=request.__name__,
+                request=asked.calls().__name__,
                 given=type(call).__name__,
             )
         return table

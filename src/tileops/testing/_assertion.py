@@ -49,13 +49,13 @@ def _decision(op: Op | type[Op], interface: str, call: CallSpec) -> Selection:
     if table is None:
         known = ", ".join(op.interfaces) or "none"
         raise UnknownInterfaceError(op=op.__name__, interface=interface, interfaces=known)
-    request = op.interfaces[interface].request
-    if not isinstance(call, request):
+    asked = op.interfaces[interface]
+    if not asked.takes(call):
         given = type(call).__name__
         raise CallSpecTypeError(
-            op=op.__name__, interface=interface, request=request.__name__, given=given
+            op=op.__name__, interface=interface, request=asked.calls().__name__, given=given
         )
-    return tell(select(table, call.resolved()))
+    return tell(select(table, asked.narrow(call).resolved()))
 
 
 def _message(op: type[Op], selection: Selection, key: str | None) -> str:

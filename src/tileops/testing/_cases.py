@@ -65,7 +65,7 @@ def selection_cases(
 
 
 def _cases(op: type[Op], interface: str) -> Iterator[Any]:
-    explored = explore(op.selection_tables()[interface], op.interfaces[interface].request)
+    explored = explore(op.selection_tables()[interface], op.interfaces[interface].calls())
     seen: set[Any] = set()
     for one in boundaries(explored).found:
         for here, there in ((one.before, one.after), (one.after, one.before)):

@@ -101,7 +101,7 @@ class Collector:
     def _judged(self) -> tuple[InterfaceCoverage, ...]:
         return tuple(
             coverage(
-                explore(table, self._ops[op].interfaces[interface].request),
+                explore(table, self._ops[op].interfaces[interface].calls()),
                 self._asked.get((op, interface), ()),
             )
             for (op, interface), table in _tables_of(self._ops).items()

@@ -18,7 +18,8 @@ from tileops.kernels.norm.batch_norm_train_cluster import BatchNormFwdTrainClust
 from tileops.kernels.norm.batch_norm_train_split import BatchNormFwdTrainSplitKernel
 from tileops.kernels.norm.batch_norm_train_whole import BatchNormFwdTrainWholeKernel
 from tileops.kernels.norm.batch_norm_train_wide import BatchNormFwdTrainWideKernel
-from tileops.kernels.norm.call_spec import BatchNormTrainCall, BatchNormTrainFwdInterface
+from tileops.kernels.norm.call_spec import BatchNormTrainFwdInterface
+from tileops.kernels.norm.channel_calls import BatchNormTrainCall
 from tileops.kernels.norm.instance_norm import InstanceNormKernel
 from tileops.kernels.norm.instance_norm_train import InstanceNormTrainKernel
 

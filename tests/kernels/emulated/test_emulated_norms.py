@@ -61,7 +61,8 @@ slow = pytest.mark.slow
 POINTS = [
     pytest.param(LAYER, 90, 5, 7, F32, id="layer-90-registers-7-f32"),
     pytest.param(LAYER, 90, 5, 999, BF16, id="layer-90-registers-odd-row-starts"),
-    pytest.param(LAYER, 90, 3, 1152, F16, id="layer-90-registers-one-warp"),
+    pytest.param(LAYER, 90, 3, 1024, F16, id="layer-90-registers-one-warp"),
+    pytest.param(LAYER, 90, 3, 1152, F16, id="layer-90-staged-two-rows"),
     pytest.param(LAYER, 90, 3, 4096, BF16, id="layer-90-staged"),
     pytest.param(LAYER, 90, 2, 7168, F16, id="layer-90-staged-256-lanes", marks=slow),
     pytest.param(LAYER, 90, 2, 65536, BF16, id="layer-90-cluster-of-2"),

@@ -7,12 +7,8 @@ by statistics, a cluster of sixteen blocks keeps 8 KiB more of each free.
 import pytest
 import torch
 
-from tileops.kernels.norm.call_spec import (
-    BatchNormBwdCall,
-    BatchNormBwdInterface,
-    BatchNormTrainCall,
-    BatchNormTrainFwdInterface,
-)
+from tileops.kernels.norm.call_spec import BatchNormBwdInterface, BatchNormTrainFwdInterface
+from tileops.kernels.norm.channel_calls import BatchNormBwdCall, BatchNormTrainCall
 from tileops.ops.norm.batch_norm import BatchNormFwdOp
 from tileops.ops.norm.batch_norm_bwd import BatchNormBwdOp
 from tileops.ops.norm.instance_norm import InstanceNormFwdOp

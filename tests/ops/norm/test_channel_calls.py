@@ -7,6 +7,8 @@ import torch
 
 from tileops import BatchNormBwdOp, BatchNormFwdOp, InstanceNormFwdOp
 from tileops.errors import ImpossibleCallError, SignatureError
+from tileops.kernels.norm.call_spec import BatchNormCall
+from tileops.kernels.norm.channel_calls import BatchNormTrainCall
 from tileops.tensor_spec import TensorSpec
 
 TRAIN, INFER = BatchNormFwdOp(True), BatchNormFwdOp()
@@ -106,6 +108,18 @@ def test_the_interface_says_whether_statistics_are_moved(interface, running, mes
 
 def test_a_call_spec_of_another_interface_is_refused():
     """Training and inference differ in which calls there are."""
-    call = spec(TRAIN, "batch_norm_fwd_train", 8, 3, 4, True)
+    call = BatchNormTrainCall(arch=90, n=8, c=3, spatial=4)
     with pytest.raises(TypeError, match="BatchNormInferCall"):
         INFER.key_for("batch_norm_fwd_infer", call)
+
+
+def test_the_shared_call_spec_is_taken_and_narrowed():
+    """All six interfaces take a BatchNormCall, and refuse those that they have no call of."""
+    for op in (TRAIN, INFER, BACKWARD, INSTANCE, INSTANCE_INFER):
+        for name, interface in op.interfaces.items():
+            assert interface.request is BatchNormCall
+            running = name != "instance_norm"
+            call = BatchNormCall(arch=90, n=8, c=64, spatial=49, has_running_stats=running)
+            assert op.key_for(name, call)
+    with pytest.raises(ImpossibleCallError, match="n \\* spatial must be more than 1 in training"):
+        TRAIN.key_for("batch_norm_fwd_train", BatchNormCall(arch=90, n=1, c=64))

@@ -82,7 +82,7 @@ def _changed(call: RecordedCall, before: str, op: type[Op] | None) -> Change | N
         if table is None:
             problem = f"{record.op} has no interface {interface!r}"
             return Change(call, before, None, problem=problem)
-        selection = select(table, _call(op.interfaces[interface].request, record))
+        selection = select(table, _call(op.interfaces[interface].calls(), record))
     except TileopsError as error:
         return Change(call, before, None, problem=str(error).partition("\n")[0])
     selected = selection.selected

@@ -10,35 +10,22 @@ import torch
 
 from tileops.call_spec import CallSpec, Range
 from tileops.kernels.interface import KernelInterface
+from tileops.kernels.norm import channel_calls
 from tileops.kernels.norm._accepted import unaccepted
-from tileops.kernels.norm.channel_calls import (
-    BatchNormBwdCall,
-    BatchNormCall,
-    BatchNormInferCall,
-    BatchNormTrainCall,
-    InstanceNormCall,
-    InstanceNormInferCall,
-    InstanceNormTrainCall,
-)
+from tileops.kernels.norm.channel_calls import BatchNormCall
 from tileops.kernels.norm.programs import channel_layout as limits
 
 __all__ = [
     "AdaLayerNormFwdInterface",
     "AdaLayerNormZeroFwdInterface",
-    "BatchNormBwdCall",
     "BatchNormBwdInterface",
     "BatchNormCall",
-    "BatchNormInferCall",
     "BatchNormInferFwdInterface",
-    "BatchNormTrainCall",
     "BatchNormTrainFwdInterface",
     "FusedAddLayerNormFwdInterface",
     "FusedAddRMSNormFwdInterface",
-    "InstanceNormCall",
     "InstanceNormFwdInterface",
-    "InstanceNormInferCall",
     "InstanceNormInferFwdInterface",
-    "InstanceNormTrainCall",
     "InstanceNormTrainFwdInterface",
     "LayerNormCall",
     "LayerNormFwdInterface",
@@ -224,7 +211,8 @@ class AdaLayerNormZeroFwdInterface(KernelInterface):
 class BatchNormTrainFwdInterface(KernelInterface):
     """Batch normalization by the statistics of the batch, which move the running ones."""
 
-    request = BatchNormTrainCall
+    request = BatchNormCall
+    narrowed = channel_calls.BatchNormTrainCall
 
     @classmethod
     def workspace(cls, call: BatchNormCall) -> int:
@@ -268,7 +256,8 @@ class BatchNormTrainFwdInterface(KernelInterface):
 class BatchNormInferFwdInterface(KernelInterface):
     """Batch normalization by running statistics."""
 
-    request: ClassVar[type[BatchNormCall]] = BatchNormInferCall
+    request = BatchNormCall
+    narrowed: ClassVar[type[CallSpec] | None] = channel_calls.BatchNormInferCall
 
     @abstractmethod
     def forward(
@@ -299,7 +288,8 @@ class BatchNormInferFwdInterface(KernelInterface):
 class BatchNormBwdInterface(KernelInterface):
     """The gradients of batch normalization by the statistics of the batch."""
 
-    request = BatchNormBwdCall
+    request = BatchNormCall
+    narrowed = channel_calls.BatchNormBwdCall
     workspace = BatchNormTrainFwdInterface.workspace
 
     @abstractmethod
@@ -339,7 +329,8 @@ class BatchNormBwdInterface(KernelInterface):
 class InstanceNormFwdInterface(KernelInterface):
     """Instance normalization: every plane by its own statistics."""
 
-    request = InstanceNormCall
+    request = BatchNormCall
+    narrowed = channel_calls.InstanceNormCall
 
     @abstractmethod
     def forward(
@@ -363,7 +354,8 @@ class InstanceNormFwdInterface(KernelInterface):
 class InstanceNormTrainFwdInterface(KernelInterface):
     """Instance normalization that moves running statistics."""
 
-    request = InstanceNormTrainCall
+    request = BatchNormCall
+    narrowed = channel_calls.InstanceNormTrainCall
 
     @abstractmethod
     def forward(
@@ -395,4 +387,5 @@ class InstanceNormTrainFwdInterface(KernelInterface):
 class InstanceNormInferFwdInterface(BatchNormInferFwdInterface):
     """Instance normalization by running statistics, which is batch normalization by them."""
 
-    request: ClassVar[type[BatchNormCall]] = InstanceNormInferCall
+    request = BatchNormCall
+    narrowed = channel_calls.InstanceNormInferCall

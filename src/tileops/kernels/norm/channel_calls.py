@@ -26,11 +26,11 @@ LONGEST_CHANNEL = 2**31 - 2**12
 
 
 @dataclasses.dataclass(frozen=True)
-class BatchNormCall(CallSpec):
+class BatchNormCall(CallSpec):  # tileops: ignore[contract-placement] -- call_spec exports it
     """The facts that select an implementation normalizing channels and build it.
 
-    Batch normalization, its gradients and instance normalization each take a call spec of their
-    own with these facts. Data is shaped ``(n, c, *spatial dims)``.
+    The six interfaces of batch normalization, its gradients and instance normalization take it;
+    each narrows it to the calls that there are. Data is shaped ``(n, c, *spatial dims)``.
 
     Attributes:
         n: Batch elements.
@@ -83,9 +83,7 @@ class BatchNormCall(CallSpec):
 
 
 @dataclasses.dataclass(frozen=True)
-class BatchNormTrainCall(
-    BatchNormCall
-):  # tileops: ignore[contract-placement] -- call_spec exports it
+class BatchNormTrainCall(BatchNormCall):
     """Batch normalization by the statistics of the batch."""
 
     def impossible(self) -> str | None:
@@ -107,9 +105,7 @@ class BatchNormInferCall(BatchNormCall):
 
 
 @dataclasses.dataclass(frozen=True)
-class BatchNormBwdCall(
-    BatchNormCall
-):  # tileops: ignore[contract-placement] -- call_spec exports it
+class BatchNormBwdCall(BatchNormCall):
     """The gradients of batch normalization by the statistics of the batch."""
 
     def impossible(self) -> str | None:

@@ -19,11 +19,10 @@ from tileops.kernels.norm.batch_norm_train_whole import BatchNormFwdTrainWholeKe
 from tileops.kernels.norm.batch_norm_train_wide import BatchNormFwdTrainWideKernel
 from tileops.kernels.norm.call_spec import (
     BatchNormCall,
-    BatchNormInferCall,
     BatchNormInferFwdInterface,
-    BatchNormTrainCall,
     BatchNormTrainFwdInterface,
 )
+from tileops.kernels.norm.channel_calls import BatchNormInferCall, BatchNormTrainCall
 from tileops.ops._recognise import modes
 from tileops.ops.gradient import Gradient
 from tileops.ops.norm._channels import channels_call, scratch

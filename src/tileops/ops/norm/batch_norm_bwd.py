@@ -16,11 +16,8 @@ from tileops.kernels.norm.batch_norm_bwd_cluster import BatchNormBwdClusterKerne
 from tileops.kernels.norm.batch_norm_bwd_split import BatchNormBwdSplitKernel
 from tileops.kernels.norm.batch_norm_bwd_whole import BatchNormBwdWholeKernel
 from tileops.kernels.norm.batch_norm_bwd_wide import BatchNormBwdWideKernel
-from tileops.kernels.norm.call_spec import (
-    BatchNormBwdCall,
-    BatchNormBwdInterface,
-    BatchNormCall,
-)
+from tileops.kernels.norm.call_spec import BatchNormBwdInterface, BatchNormCall
+from tileops.kernels.norm.channel_calls import BatchNormBwdCall
 from tileops.ops._recognise import modes
 from tileops.ops.norm._channels import channels_call, scratch
 from tileops.ops.op import Op, Request

@@ -14,12 +14,14 @@ from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.batch_norm_infer import BatchNormFwdInferKernel
 from tileops.kernels.norm.call_spec import (
     BatchNormCall,
-    InstanceNormCall,
     InstanceNormFwdInterface,
-    InstanceNormInferCall,
     InstanceNormInferFwdInterface,
-    InstanceNormTrainCall,
     InstanceNormTrainFwdInterface,
+)
+from tileops.kernels.norm.channel_calls import (
+    InstanceNormCall,
+    InstanceNormInferCall,
+    InstanceNormTrainCall,
 )
 from tileops.kernels.norm.instance_norm import InstanceNormKernel
 from tileops.kernels.norm.instance_norm_train import InstanceNormTrainKernel

@@ -292,8 +292,8 @@ def clusters_win(pairs: int, seqlen_kv: int) -> bool:
     return pairs * seqlen_kv <= _CLUSTER_KEYS
 
 
-_CLUSTER_KEYS = 8192
-"""Keys of all tiles of heads up to which clusters are faster: two tiles a warp on half a board."""
+_CLUSTER_KEYS = 4096
+"""Keys of all tiles of heads up to which clusters are faster: a tile a warp on half a board."""
 
 
 def bs1_cluster(pairs: int, sm_count: int) -> int:
