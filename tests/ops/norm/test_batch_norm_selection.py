@@ -290,6 +290,15 @@ def test_reasons_of_the_cluster(n, c, spatial, reason):
     assert verdicts["fwd_train_cluster"].reason == reason
 
 
+def test_the_reason_against_pairs():
+    """Channels that go in pairs backward are left to blocks that could hold two."""
+    call = BatchNormBwdCall(arch=90, n=132, c=1024, spatial=196)
+    verdicts = {one.key: one for one in BatchNormBwdOp().explain("batch_norm_bwd", call).verdicts}
+    assert verdicts["bwd_cluster"].reason == (
+        "serves 256 channels and more if each takes more than 103936 bytes, got 103488"
+    )
+
+
 @pytest.mark.parametrize(
     ("n", "c", "spatial", "elements"),
     [

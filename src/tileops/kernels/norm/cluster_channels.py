@@ -40,14 +40,20 @@ class ClusterChannels(ChannelKernel):
         return layout
 
     @classmethod
+    def beside(cls, call: BatchNormCall) -> int:
+        """Return how many of many channels a block's memory must hold to hold one better."""
+        return 1
+
+    @classmethod
     def _unfit(cls, call: BatchNormCall) -> str | None:
         size, room = cls.streams * call.n * call.spatial * call.itemsize, cls.room(call)
         if size <= SLICE:
             return f"serves channels that take more than {SLICE} bytes, got {size}"
-        if size <= room and call.c >= ENOUGH_BLOCKS:
+        beside = cls.beside(call)
+        if beside * size <= room and call.c >= ENOUGH_BLOCKS:
             return (
-                f"serves {ENOUGH_BLOCKS} channels and more if each takes more than {room} bytes, "
-                f"got {size}"
+                f"serves {ENOUGH_BLOCKS} channels and more if each takes more than "
+                f"{room // beside} bytes, got {size}"
             )
         most = LARGEST_CLUSTER * (room - _UNEVEN)
         if size > most:
