@@ -35,6 +35,17 @@ def test_a_slower_workload_is_exit_code_1(tmp_path, us, code, said):
     assert "LayerNormFwdOp/w" in done.stdout
 
 
+@pytest.mark.parametrize("threshold", ["nan", "inf"])
+def test_a_threshold_that_nothing_exceeds_is_refused(tmp_path, threshold):
+    """With it every run would pass."""
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    write(results(row("w")), old)
+    write(results(row("w", 900.0)), new)
+    done = ASK.invoke(app, ["--compare", str(old), str(new), "--threshold", threshold])
+    assert done.exit_code == 2
+    assert "takes a finite number" in done.stderr
+
+
 def test_the_schema_is_printed():
     """It is JSON and names itself."""
     done = ASK.invoke(app, ["schema"])

@@ -86,6 +86,42 @@ def test_runs_under_other_conditions_are_refused(what, facts):
     assert got.value.paths == (NORM, GEMM)
 
 
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        pytest.param(
+            {
+                "board": msgspec.structs.replace(
+                    results().board, name="NVIDIA H100", memory_bytes=2**36
+                )
+            },
+            "their boards differ, name NVIDIA H200 and name NVIDIA H100;",
+            id="board",
+        ),
+        pytest.param(
+            {"versions": {"torch": "2.11.0", "triton": "3.5"}},
+            "their versions differ, tilelang 0.1.15, triton none and tilelang none, triton 3.5;",
+            id="versions",
+        ),
+        pytest.param(
+            {"settings": settings(seed=7, peers=("other",))},
+            "their settings differ, seed 0 and seed 7;",
+            id="settings",
+        ),
+        pytest.param(
+            {"commit": None},
+            "their commits differ, 0123456789abcdef and none;",
+            id="commit",
+        ),
+    ],
+)
+def test_only_what_differs_is_said(facts, said):
+    """The members that differ have the values of the files; the others are left out."""
+    with pytest.raises(DifferentRunsError) as got:
+        merged({NORM: results(row("w")), GEMM: results(PRODUCT, **facts)})
+    assert said in str(got.value)
+
+
 def test_what_does_not_make_runs_differ():
     """Two boards of a kind may report other amounts of memory, and ops have their own peers."""
     board = msgspec.structs.replace(results().board, memory_bytes=1)

@@ -49,6 +49,7 @@ def here(cli, tmp_path, monkeypatch):
         "stops": "raise type('Stop', (KeyboardInterrupt,), {})('now')",
         "odd": "raise type('Odd', (BaseException,), {})('no')",
         "generator": "raise GeneratorExit",
+        "mute": "class Mute(Exception):\n    def __str__(self): raise ValueError\nraise Mute",
     }.items():
         (tmp_path / f"acme_{name}.py").write_text(line)
     monkeypatch.chdir(tmp_path)
@@ -192,6 +193,11 @@ def here(cli, tmp_path, monkeypatch):
             ("diff", "inventory", "inventory"), id="an-empty-folder",
         ),
         pytest.param(
+            ("diff", "inventory", "inventory", "--folder", ""), 2,
+            "--folder names a folder of a revision, got ''",
+            ("diff", "inventory", "inventory", "--folder", "x"), id="an-empty-name-of-a-folder",
+        ),
+        pytest.param(
             ("diff", "deep", "inventory"), 3, "norm.json: nests too deep",
             ("diff", "inventory", "inventory"), id="nested-json",
         ),
@@ -241,6 +247,7 @@ def here(cli, tmp_path, monkeypatch):
                 "stops": "Stop: now",
                 "odd": "Odd: no",
                 "generator": "GeneratorExit",
+                "mute": "Mute, whose message raises ValueError",
             }.items()
         ),
     ],

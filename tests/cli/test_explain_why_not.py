@@ -79,6 +79,16 @@ def test_a_key_can_be_supposed_away(cli):
     assert "selected blend_tma" in second.out
 
 
+@pytest.mark.parametrize("form", ["text", "md"])
+def test_every_key_can_be_supposed_away(cli, form):
+    """What is said then is of the supposition, not of the device."""
+    words = ("explain", "LayerNormFwdOp", "--n", "256", "--gpu", "h200", "--format", form)
+    result = cli(*words, "--without", "layer_norm")
+
+    assert "not available: every key is supposed away" in result.out
+    assert "no implementation runs on this device" not in result.out
+
+
 def test_an_implementation_can_be_supposed(cli):
     """A class takes part before it is registered, under its own key or a given one."""
     call = ("explain", "LayerNormFwdOp", "--n", "256", "--arch", "90")

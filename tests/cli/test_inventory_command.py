@@ -153,6 +153,8 @@ def test_a_fault_of_another_package_is_found_with_a_call_that_shows_it(project):
     assert "seqlen_kv >= 1024" in lines[place + 1]
     assert "--import planted" in lines[place + 2]
     assert "ambiguous" in run(lines[place + 2]).stdout
+    remedy = "tileops inventory --import planted --folder inventory --update"
+    assert f"{remedy} writes it anew" in lines
 
 
 def test_a_changed_inventory_is_compared_with_a_revision(project):
@@ -177,6 +179,28 @@ def test_a_changed_inventory_is_compared_with_a_revision(project):
         "::notice title=DecodeFwdOp.decode::long -> bs1" in run(f"{compare} --format github").stdout
     )
     assert run("tileops diff inventory inventory --exit-code").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("sides", "source"),
+    [
+        pytest.param("HEAD HEAD", "HEAD:bare", id="both"),
+        pytest.param("HEAD inventory", "HEAD:bare", id="base"),
+        pytest.param("inventory HEAD", "HEAD:bare", id="head"),
+    ],
+)
+def test_a_revision_without_an_inventory_is_no_inventory(project, sides, source):
+    """A folder that holds none is told with its revision; it never passes for no difference."""
+    folder, run = project
+    (folder / "bare").mkdir(exist_ok=True)
+    (folder / "bare" / "notes.md").write_text("none here\n")
+    identity = "-c user.name=Someone -c user.email=someone@example.com"
+    run(f"git add bare && git {identity} commit -qm Notes")
+    refused = run(f"tileops diff {sides} --exit-code --folder bare")
+
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert f"cause: {source}: there is no inventory file" in refused.stderr
+    assert run(f"tileops diff {sides} --folder inventory").returncode == 0
 
 
 def test_an_op_without_interfaces_is_told_to_declare_them(cli, tmp_path, monkeypatch):

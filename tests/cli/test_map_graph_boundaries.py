@@ -23,6 +23,7 @@ def test_a_line_folds_what_repeats(cli):
 
     assert result.code == 0
     assert lines == [
+        "BlendFwdOp.blend by default batch 1, scale none, mode FAST, causal false on arch 90",
         "n from 1 to 600 exact",
         "1 to 256 blend_tma where n % 8 is 0",
         "1 to 256 blend_narrow otherwise",
@@ -48,9 +49,11 @@ def test_a_plane_has_a_cell_for_every_character(cli):
     """Two facts make a raster; capitals are proved."""
     words = ("--vary", "n=1..400", "--vary", "batch=1..8", "--arch", "80")
     result = cli("map", *BLEND, *words)
-    lines = [line.split() for line in result.out.splitlines()]
+    first, *rest = result.out.splitlines()
+    lines = [line.split() for line in rest]
 
     assert result.code == 0
+    assert first == "BlendFwdOp.blend  by default scale none, mode FAST, causal false on arch 80"
     assert "n 1 to 400 across, batch 1 to 8 up" in result.out
     assert ["B", "b", "blend_narrow"] in lines
     first_row = next(cells for tick, cells in lines[1:] if tick == "1")
@@ -211,3 +214,37 @@ def test_boundaries_become_a_test_that_passes(cli, tmp_path, environment):
 
     assert done.returncode == 0, done.stdout
     assert "passed" in done.stdout
+
+
+def test_a_generated_test_imports_what_the_question_imported(cli, tmp_path, environment):
+    """Keys that a module registers are there when the test runs, and both sides pass."""
+    text = cli(
+        *("boundaries", "LayerNormFwdOp", "--import", "acme_short_rows", "--format", "pytest")
+    ).out
+    (tmp_path / "test_registered.py").write_text(text, encoding="utf-8")
+    packages = str(__file__).rpartition("/")[0] + "/packages"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "test_registered.py"],
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": f"{environment['PYTHONPATH']}:{packages}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "import acme_short_rows" in text
+    assert 'acme_short_rows"' in text
+    assert done.returncode == 0, done.stdout
+    assert "passed" in done.stdout
+
+
+def test_a_test_without_a_case_is_said(cli):
+    """An interface whose calls all select one key has no boundary; one that has is not named."""
+    alone = cli("boundaries", "LayerNormFwdOp", "--format", "pytest")
+    many = cli("boundaries", *BLEND, "--format", "pytest")
+
+    assert alone.code == 0
+    assert alone.err == (
+        "note: LayerNormFwdOp.layer_norm has no boundaries, so its test has no case\n"
+    )
+    assert "note: " not in many.err

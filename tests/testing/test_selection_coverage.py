@@ -116,6 +116,22 @@ def test_no_report_unless_asked(project):
     result = project(*TOYS, widths=ONE_SIDE)
     assert result.ret == 0
     assert "selection coverage" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["--tileops-coverage-op reports nothing without *"])
+
+
+def test_a_report_needs_no_remark(project):
+    """Ops named for a report that is asked for are not remarked on."""
+    result = project(*TOYS, "--tileops-coverage", widths=ONE_SIDE)
+    assert "reports nothing" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("threshold", ["-0.1", "100.1", "nan", "inf"])
+def test_a_threshold_that_is_no_percentage(project, threshold):
+    """It is wrong usage; the ends, 0 and 100, are percentages."""
+    option = f"--tileops-coverage-fail-under={threshold}"
+    result = project(*TOYS, option, widths=ONE_SIDE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --tileops-coverage-fail-under takes a percentage, 0 to *"])
 
 
 def test_untested_ops_count(project):
@@ -165,6 +181,24 @@ def test_an_unknown_op(project, name):
     result = project("--tileops-coverage", "--tileops-coverage-op", name, widths=ONE_SIDE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: --tileops-coverage-op: there is no op '{name}'*"])
+
+
+@pytest.mark.parametrize(
+    ("module", "cause"),
+    [
+        pytest.param("toy_gone", "ModuleNotFoundError: *", id="missing"),
+        pytest.param("toy_raises", "SystemExit: 5", id="raising"),
+        pytest.param(".toy", "TypeError: *", id="relative"),
+    ],
+)
+def test_a_module_that_cannot_be_imported(project, pytester, module, cause):
+    """It is wrong usage that names the module, not an internal error."""
+    pytester.makepyfile(toy_raises="raise SystemExit(5)")
+    name = f"{module}:ToyFwdOp"
+    result = project("--tileops-coverage", "--tileops-coverage-op", name, widths=ONE_SIDE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --tileops-coverage-op: cannot import {module}: {cause}"])
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
 
 
 CALLED = """

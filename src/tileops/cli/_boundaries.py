@@ -6,6 +6,8 @@ import json
 from importlib.metadata import version
 from typing import Any, Final
 
+import click
+
 from tileops.cli._boundaries_pytest import boundaries_module
 from tileops.cli._failure import unknown
 from tileops.cli._imports import load_op, stdout_kept_clean
@@ -44,12 +46,16 @@ def _on(explored: Explored, gpu: str | None) -> Boundaries:
     return boundaries(explored, any_of([machines[gpu.lower()].condition()]))
 
 
-def render(found: Found, form: str) -> None:
-    """Write boundaries to stdout."""
+def render(found: Found, form: str, modules: list[str]) -> None:
+    """Write boundaries to stdout; a test imports *modules* first, as the question did."""
     if form == "json":
         emit(json.dumps(_record(found), indent=2) + "\n")
     elif form == "pytest":
-        emit(boundaries_module(found))
+        for explored, one in found:
+            if not one.found:
+                where = f"{explored.table.op}.{explored.table.interface}"
+                click.echo(f"note: {where} has no boundaries, so its test has no case", err=True)
+        emit(boundaries_module(found, modules))
     else:
         for explored, one in found:
             table = _table(explored, one)

@@ -16,10 +16,17 @@ from tileops.ops.catalogue import op_class
 __all__ = ["boundaries_module"]
 
 
-def boundaries_module(found: Iterable[tuple[Explored, Boundaries]]) -> str:
-    """Return the text of a module with one parametrised test for each interface."""
+def boundaries_module(
+    found: Iterable[tuple[Explored, Boundaries]], modules: Iterable[str] = ()
+) -> str:
+    """Return the text of a module with one parametrised test for each interface.
+
+    It imports *modules*, whose keys the boundaries are about.
+    """
     given = list(found)
+    registering = {f"import {module}  # registers keys" for module in modules}
     imports = {"import pytest", "import torch", "from tileops.selection import select"}
+    imports |= registering
     for explored, _ in given:
         spec = explored.form.spec
         imports.add(f"from {spec.__module__} import {spec.__qualname__}")

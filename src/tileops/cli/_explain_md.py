@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tileops.cli._explain_text import (
-    OUTCOME,
     call_sentence,
     edge_reason,
     edges_sentence,
     facts_sentence,
     impossible_sentence,
     nothing_sentence,
+    outcome_sentence,
     places_sentence,
     reproduction,
     target_sentence,
@@ -59,7 +59,9 @@ def _interface(answer: Explanation, one: InterfaceAnswer) -> str:
 
 def _group(answer: Explanation, group: Group) -> str:
     selected = group.selection.selected
-    outcome = f"selected `{selected.key}`" if selected else OUTCOME[group.selection.outcome]
+    outcome = (
+        f"selected `{selected.key}`" if selected else outcome_sentence(answer, group.selection)
+    )
     judged = zip(group.selection.verdicts, group.reasons, strict=True)
     rows = "".join(_row(verdict, reason) for verdict, reason in judged)
     table = f"| key | stage | reason | source |\n| --- | --- | --- | --- |\n{rows}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tileops.call_spec import spell
 from tileops.cli._legend import MARKS, legend_lines
@@ -126,9 +126,14 @@ def impossible_sentence(reason: str) -> str:
 
 def facts_sentence(answer: Explanation, one: InterfaceAnswer) -> str:
     """List the facts of the call: those given, then those that are not."""
-    facts = {name: f"{name} {spell(value)}" for name, value in one.call.facts().items()}
-    given = ", ".join(text for name, text in facts.items() if name not in answer.defaulted)
-    default = ", ".join(text for name, text in facts.items() if name in answer.defaulted)
+    return facts_text(one.call.facts(), answer.defaulted)
+
+
+def facts_text(facts: Mapping[str, Any], defaulted: Collection[str]) -> str:
+    """List facts: those given, then those that are not."""
+    texts = {name: f"{name} {spell(value)}" for name, value in facts.items()}
+    given = ", ".join(text for name, text in texts.items() if name not in defaulted)
+    default = ", ".join(text for name, text in texts.items() if name in defaulted)
     return (
         "; by default ".join(filter(None, (given, default))) if given else f"by default {default}"
     )
@@ -140,6 +145,14 @@ def places_sentence(group: Group) -> str:
     if group.assumed_board is None:
         return places
     return f"{places} (facts not stated are those of {group.assumed_board})"
+
+
+def outcome_sentence(answer: Explanation, selection: Selection) -> str:
+    """Say what the outcome is of a selection that selects nothing."""
+    if not selection.verdicts:
+        why = "every key is supposed away" if answer.supposing else "it has no implementation"
+        return f"not available: {why}"
+    return OUTCOME[selection.outcome]
 
 
 def edges_sentence(edges: tuple[Edge, ...]) -> str:
@@ -202,7 +215,7 @@ def _group_lines(shown: _Shown, group: Group) -> Iterator[Line]:
         note = "the general implementation, " if selected.candidate.implementation.general else ""
         yield (("selected ", "green"), (f"{selected.key}  ", "bold green"), (note + where[0], ""))
     else:
-        yield ((f"{OUTCOME[selection.outcome]}  ", "bold red"), where)
+        yield ((f"{outcome_sentence(shown.answer, selection)}  ", "bold red"), where)
     if shown.folded(group):
         yield _folded_row(group)
     else:

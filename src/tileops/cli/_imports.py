@@ -14,6 +14,7 @@ import click
 
 from tileops.cli._failure import OPS_REMEDY, LoadFailure, UsageFailure
 from tileops.cli._index import OpRow
+from tileops.errors.wording import told
 
 if TYPE_CHECKING:
     from tileops.ops.op import Op
@@ -39,10 +40,7 @@ def import_modules(names: list[str]) -> None:
             # Whatever a module raises is its failure, but for a person who ends the command.
             if type(error) is KeyboardInterrupt:
                 raise
-            text = f": {error}" if str(error) else ""
-            raise LoadFailure(
-                f"cannot import {name}", cause=f"{type(error).__name__}{text}"
-            ) from error
+            raise LoadFailure(f"cannot import {name}", cause=told(error)) from error
 
 
 def imported_row(name: str, modules: list[str]) -> OpRow | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -37,12 +38,16 @@ from tileops.ops.op import Op
 
 @dataclass(frozen=True)
 class Subject:
-    """What an inventory is about: the ops, and whether registered keys belong to it."""
+    """What an inventory is about: the ops, and whether registered keys belong to it.
+
+    ``remedy`` is the command that writes the whole of it anew.
+    """
 
     ops: Mapping[str, type[Op]]
     folder: Path
     registered: bool
     named: bool = False
+    remedy: str = "tileops inventory --update"
 
     @classmethod
     def read(cls, ops: list[str], modules: list[str], folder: Path | None) -> Subject:
@@ -54,7 +59,10 @@ class Subject:
         """
         with stdout_kept_clean():
             chosen = chosen_ops(ops, modules)
-        return cls(chosen, folder or shipped_folder(), bool(modules), bool(ops))
+        words = ["tileops", "inventory", *(word for one in modules for word in ("--import", one))]
+        words += [] if folder is None else ["--folder", str(folder)]
+        remedy = shlex.join([*words, "--update"])
+        return cls(chosen, folder or shipped_folder(), bool(modules), bool(ops), remedy)
 
     @property
     def tables(self) -> Any:
@@ -95,7 +103,7 @@ def update(subject: Subject) -> tuple[tuple[BrokenOp, ...], Mapping[str, str]]:
     if subject.named and any(subject.folder.glob("*.json")):
         raise UsageFailure(
             "--update writes whole families: name no op, or a new --folder",
-            remedy="tileops inventory --update",
+            remedy=subject.remedy,
         )
     with stdout_kept_clean():
         found, broken = updated(subject.ops.values(), subject.written(), subject.tables)
@@ -134,7 +142,7 @@ def check(subject: Subject) -> Drift:
         return drift(subject.ops.values(), subject.written(), subject.tables)
 
 
-def drift_lines(found: Drift) -> Iterator[Line]:
+def drift_lines(found: Drift, remedy: str) -> Iterator[Line]:
     """Yield the lines of a comparison of ops with their inventory."""
     if found.none:
         yield (("the inventory says what the ops select", "green"),)
@@ -143,7 +151,7 @@ def drift_lines(found: Drift) -> Iterator[Line]:
     if found.changes.interfaces:
         yield (("what the inventory says, and what is now:", "bold"),)
         yield from diff_lines(found.changes)
-        yield (("tileops inventory --update writes it anew", "dim"),)
+        yield ((f"{remedy} writes it anew", "dim"),)
     if found.audits:
         yield from audit_lines(Audit(found.audits))
 
@@ -197,9 +205,9 @@ def _note_left_out(subject: Subject) -> None:
         click.echo(f"{text}; --import with the name of its module adds such keys", err=True)
 
 
-def write_drift(found: Drift) -> None:
+def write_drift(subject: Subject, found: Drift) -> None:
     """Write a comparison to stdout."""
-    write(drift_lines(found))
+    write(drift_lines(found, subject.remedy))
 
 
 def write_updated(subject: Subject, broken: tuple[BrokenOp, ...], files: Mapping[str, str]) -> None:

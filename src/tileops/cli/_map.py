@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
 import click
 
 from tileops.call_spec import CallSpec
+from tileops.cli._explain_text import facts_text
 from tileops.cli._failure import UsageFailure
 from tileops.cli._imports import load_op, stdout_kept_clean
 from tileops.cli._index import OpRow
@@ -29,13 +31,28 @@ from tileops.ops._possible import impossibility
 from tileops.selection import fact_flag
 
 
+@dataclass(frozen=True)
+class SelectionMap:
+    """A map, and the calls it is of.
+
+    Attributes:
+        interface: The op and its interface.
+        calls: The facts that do not vary, and the place.
+        found: The selection along one fact, or over two.
+    """
+
+    interface: str
+    calls: str
+    found: SelectionLine | Raster
+
+
 def ask(
     ctx: click.Context,
     row: OpRow,
     interface: str | None,
     options: DeviceOptions,
     vary: list[str],
-) -> SelectionLine | Raster:
+) -> SelectionMap:
     """Map one interface of an op over one fact or two.
 
     Raises:
@@ -56,14 +73,20 @@ def ask(
         stated = given_facts(ctx)
         _check_axes(axes, stated)
         given = {**stated, **{axis.fact: axis.low for axis in axes}}
-        facts, _ = complete_facts(op, names[0], given)
+        facts, defaulted = complete_facts(op, names[0], given)
         facts |= _possible(spec, facts, axes)
-        call = _place(options).call(spec, facts).resolved()
+        place = _place(options)
+        call = place.call(spec, facts).resolved()
         explored = explore(tables[names[0]], spec, (machine_of(call),))
         values = explored.form.values(call)
-        if len(axes) == 1:
-            return line(explored, values, axes[0])
-        return raster(explored, values, axes[0], axes[1])
+        found = (
+            line(explored, values, axes[0])
+            if len(axes) == 1
+            else raster(explored, values, axes[0], axes[1])
+        )
+    kept = {name: value for name, value in facts.items() if name not in given or name in stated}
+    calls = f"{facts_text(kept, defaulted)} on {place.name}" if kept else f"on {place.name}"
+    return SelectionMap(f"{row.name}.{names[0]}", calls, found)
 
 
 def _check_axes(axes: Sequence[Axis], stated: Mapping[str, Any]) -> None:
@@ -117,8 +140,11 @@ def _place(options: DeviceOptions) -> Place:
     return places.places[0]
 
 
-def render(found: SelectionLine | Raster, form: str) -> None:
-    """Write a map to stdout."""
+def render(answer: SelectionMap, form: str) -> None:
+    """Write a map to stdout, as text below the line that says what it is of."""
+    found = answer.found
+    if form == "text":
+        write([((f"{answer.interface}  ", "bold"), (answer.calls, ""))])
     if isinstance(found, SelectionLine):
         forms = {"csv": line_csv, "svg": line_svg}
         if form == "text":

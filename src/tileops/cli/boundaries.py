@@ -65,4 +65,4 @@ def boundaries(
     require_torch()
     from tileops.cli._boundaries import ask, render
 
-    render(ask(find_row(op, modules or []), interface, gpu), form.value)
+    render(ask(find_row(op, modules or []), interface, gpu), form.value, modules or [])

@@ -48,8 +48,13 @@ def diff(
     if base is None or head is None:
         beside = "" if base is None else f", got only {base!r}"
         raise UsageFailure(f"diff needs BASE and HEAD{beside}", remedy="tileops diff main HEAD")
+    if folder == "":
+        raise UsageFailure(
+            "--folder names a folder of a revision, got ''",
+            remedy="leave it out for the inventory of this package",
+        )
     from tileops.cli._diff import FOLDER, ask, render
 
-    found = ask(base, head, folder or FOLDER)
+    found = ask(base, head, FOLDER if folder is None else folder)
     render(found, form.value)
     raise typer.Exit(NO if exit_code and found.interfaces else ANSWERED)

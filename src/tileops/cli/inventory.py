@@ -65,7 +65,7 @@ def inventory(
         failed = bool(broken)
     if check:
         found = _inventory.check(subject)
-        _inventory.write_drift(found)
+        _inventory.write_drift(subject, found)
         failed = failed or not found.none
     if not (update or check):
         _inventory.write_listing(subject, form.value)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from tileops.errors import DeviceFactsError
+from tileops.errors.wording import told
 from tileops.introspect.boundaries import outcome_name
 from tileops.introspect.coverage import Asked, InterfaceCoverage, coverage
 from tileops.introspect.symbolic.exploration import explore
@@ -115,7 +117,7 @@ def _ops_named(names: tuple[str, ...]) -> dict[str, type[Op]]:
     found = {}
     for name in names:
         module, _, op = name.rpartition(":")
-        kind = getattr(import_module(module), op, None) if module else known.get(name)
+        kind = getattr(_imported(module), op, None) if module else known.get(name)
         if not (isinstance(kind, type) and issubclass(kind, Op)):
             raise pytest.UsageError(
                 f"--tileops-coverage-op: there is no op {name!r}; in-tree are {', '.join(known)}, "
@@ -123,6 +125,23 @@ def _ops_named(names: tuple[str, ...]) -> dict[str, type[Op]]:
             )
         found[op] = kind
     return found
+
+
+def _imported(name: str) -> ModuleType:
+    """Import a module that an option names.
+
+    Raises:
+        pytest.UsageError: It cannot be imported.
+    """
+    try:
+        return import_module(name)
+    except BaseException as error:
+        # Whatever a module raises is its failure, but for a person who ends the run.
+        if type(error) is KeyboardInterrupt:
+            raise
+        raise pytest.UsageError(
+            f"--tileops-coverage-op: cannot import {name}: {told(error)}"
+        ) from error
 
 
 def _tables_of(ops: dict[str, type[Op]]) -> dict[Place, SelectionTable]:

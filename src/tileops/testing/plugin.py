@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["pytest_addoption", "pytest_configure"]
+__all__ = ["pytest_addoption", "pytest_configure", "pytest_terminal_summary"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,10 +38,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to collect where a report is wanted."""
+    """Begin to collect where a report is wanted.
+
+    Raises:
+        pytest.UsageError: The threshold is no percentage.
+    """
     threshold = config.getoption("--tileops-coverage-fail-under")
+    # Written so that it is false of nan, too.
+    if threshold is not None and not 0 <= threshold <= 100:
+        import pytest
+
+        raise pytest.UsageError(
+            f"--tileops-coverage-fail-under takes a percentage, 0 to 100; got {threshold:g}"
+        )
     if config.getoption("--tileops-coverage") or threshold is not None:
         from tileops.testing._collector import Collector
 
         names = tuple(config.getoption("--tileops-coverage-op"))
         config.pluginmanager.register(Collector(names, threshold), "tileops-coverage")
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say that ops were named for a report that nobody asked for."""
+    named = config.getoption("--tileops-coverage-op")
+    if named and not config.pluginmanager.has_plugin("tileops-coverage"):
+        terminalreporter.write_line(
+            "--tileops-coverage-op reports nothing without --tileops-coverage"
+        )

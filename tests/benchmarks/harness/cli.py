@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import UTC, datetime
 from fnmatch import fnmatch
@@ -24,7 +25,7 @@ from harness.plots import MissingMatplotlibError
 from harness.precompile import precompile, tasks_of, unready
 from harness.record import Results, Settings, json_schema
 from harness.session import Plan, run
-from harness.store import ResultsFileError, read, write
+from harness.store import ResultsFileError, UnwrittenResultsError, prepare, read, write
 from harness.timing import FULL, QUICK
 
 __all__ = ["app", "main"]
@@ -51,6 +52,7 @@ ERRORS = (
     RepeatedWorkloadError,
     ResultsFileError,
     UnknownOpError,
+    UnwrittenResultsError,
 )
 """What a question can be at fault for."""
 
@@ -83,6 +85,8 @@ def root(
         return
     if context.invoked_subcommand is not None:
         raise typer.BadParameter("--compare stands alone, without a command")
+    if not math.isfinite(threshold):
+        raise typer.BadParameter(f"--threshold takes a finite number, got {threshold}")
     comparison = compare(read(runs[0]), read(runs[1]), threshold)
     print_comparison(comparison)
     raise typer.Exit(1 if comparison.worse else 0)
@@ -125,6 +129,7 @@ def run_cases(
     if not cases:
         typer.echo(f"error: no workload matches {only!r}; see the command list", err=True)
         raise typer.Exit(2)
+    prepare(out)
     wanted = _peers_of(cases, peers)
     missing: frozenset[tuple[str, str]] = frozenset()
     if jobs:

@@ -22,15 +22,32 @@ class DifferentRunsError(ValueError):
     Attributes:
         what: The condition.
         paths: Two files that differ in it.
-        values: What they say of it.
+        values: What they say of it, by the members that differ where it has members.
     """
 
     def __init__(self, what: str, paths: tuple[Path, Path], values: tuple[object, object]) -> None:
-        self.what, self.paths, self.values = what, paths, values
+        self.what, self.paths, self.values = what, paths, _differing(*values)
         super().__init__(
-            f"cannot join {paths[0]} and {paths[1]}: their {what} differ, {values[0]} and "
-            f"{values[1]}; run both again alike"
+            f"cannot join {paths[0]} and {paths[1]}: their {what} differ, {_said(self.values[0])} "
+            f"and {_said(self.values[1])}; run both again alike"
         )
+
+
+def _differing(one: object, other: object) -> tuple[object, object]:
+    """Leave out the members that two values share."""
+    if isinstance(one, msgspec.Struct) and isinstance(other, msgspec.Struct):
+        return _differing(msgspec.structs.asdict(one), msgspec.structs.asdict(other))
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return one, other
+    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    first, second = ({name: which.get(name) for name in names} for which in (one, other))
+    return first, second
+
+
+def _said(value: object) -> str:
+    if not isinstance(value, dict):
+        return "none" if value is None else str(value)
+    return ", ".join(f"{name} {'none' if v is None else v}" for name, v in value.items())
 
 
 class RepeatedWorkloadError(ValueError):

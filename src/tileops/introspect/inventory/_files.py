@@ -75,13 +75,18 @@ def read_revision(revision: str, folder: str, repository: Path) -> Mapping[str, 
     """Return the families of a folder as they are in a revision of a git repository.
 
     Raises:
-        InventoryError: git does not know the revision, or a file holds no inventory.
+        InventoryError: git does not know the revision, it has no file of an inventory in the
+            folder, or a file holds no inventory.
     """
     if not revision or revision.startswith("-"):
         problem = "this names no revision and no folder"
         raise InventoryError(source=repr(revision), problem=problem)
     listed = _git(repository, "ls-tree", "--name-only", f"{revision}:{folder}").decode()
     names = [name for name in sorted(listed.splitlines()) if name.endswith(".json")]
+    if not names:
+        # Two revisions without any would pass for the same.
+        source = f"{revision}:{folder}"
+        raise InventoryError(source=source, problem="there is no inventory file")
     return _families(
         (f"{revision}:{name}", _git(repository, "show", f"{revision}:{folder}/{name}"))
         for name in names
