@@ -84,9 +84,9 @@ def _changed(call: RecordedCall, before: str, op: type[Op] | None) -> Change | N
             problem = f"{record.op} has no interface {interface!r}"
             return Change(call, before, None, problem=problem)
         asked = _call(op.interfaces[interface].calls(), record)
-        problem = _problem(asked, record)
-        if problem is not None:
-            return Change(call, before, None, problem=problem)
+        undecidable = _problem(asked, record)
+        if undecidable is not None:
+            return Change(call, before, None, problem=undecidable)
         selection = select(table, asked)
     except TileopsError as error:
         return Change(call, before, None, problem=str(error).partition("\n")[0])
