@@ -7,7 +7,7 @@ import types
 
 import pytest
 import torch
-from harness.agreement import DisagreementError, check_agreement, distance
+from harness.agreement import DisagreementError, check_agreement, distance, tolerance_for
 from harness.peers import Family, family_of, peers_of
 from harness.peers.compiled import NoPlaceToWaitError, tuning_turn_by_turn
 from harness.peers.tuned import sharing
@@ -237,6 +237,20 @@ def test_a_peer_that_disagrees_is_found(theirs, problem):
     (y,) = rows((4, 4))
     with pytest.raises(DisagreementError, match=problem):
         check_agreement(y, theirs(y))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "allowed"),
+    [
+        pytest.param([torch.ones(2)], 2e-5, id="float32"),
+        pytest.param([torch.ones(2).bfloat16(), None, torch.ones(2)], 1.6e-2, id="mixed"),
+        pytest.param([torch.ones(2), torch.ones(2).half()], 2e-3, id="float16-last"),
+        pytest.param([torch.ones(2).long(), 3], None, id="none-of-them-floating"),
+    ],
+)
+def test_the_coarsest_input_says_what_rounding_is(inputs, allowed):
+    """A float32 state of bfloat16 data is as coarse as the data."""
+    assert tolerance_for(inputs) == allowed
 
 
 def test_rounding_is_agreement():

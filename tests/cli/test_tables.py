@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tileops.cli._printable import printable
 from tileops.cli._table import counted
 
 
@@ -20,6 +21,21 @@ from tileops.cli._table import counted
 def test_a_number_agrees_with_its_noun(number, nouns, text):
     """One is the singular, everything else the plural, which may be stated."""
     assert counted(number, *nouns) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "shown"),
+    [
+        pytest.param("plain ä 你", "", "plain ä 你", id="printable"),
+        pytest.param("\x1b[31m", "", r"\x1b[31m", id="escape"),
+        pytest.param("a\nb\tc", "", r"a\nb\tc", id="line-and-tab"),
+        pytest.param("a\nb\tc", "\n", "a\nb\\tc", id="kept"),
+        pytest.param("\u202e\u2028\x9b", "", r"\u202e\u2028\x9b", id="beyond-ascii"),
+    ],
+)
+def test_what_steers_a_terminal_is_escaped(text, kept, shown):
+    """Only characters that print, and those that are to stay, pass as they are."""
+    assert printable(text, kept) == shown
 
 
 def test_a_listing_of_one_key_says_so(cli):

@@ -115,13 +115,13 @@ def test_summary_text(cli, traced):
     lines = [" ".join(line.split()) for line in result.out.splitlines()]
     assert lines[0].startswith("LayerNormFwdOp: 11 calls, ")
     assert "layer_norm acme_layer_norm_short_rows 6 54.5% 1" in lines
-    assert "layer_norm unserved 3 27.3% 1" in lines
+    assert "layer_norm nothing (unserved) 3 27.3% 1" in lines
     assert "target acme 1 9.1% 1" in lines
     assert "no kernel (empty) 1 9.1% 1" in lines
     (refused,) = [line for line in lines if "serves rows of at most 256" in line]
     assert refused.startswith(
-        "layer_norm acme_layer_norm_short_rows 3 unserved slow.py:8 refused: serves rows of at "
-        "most 256 elements, got 512 tileops explain LayerNormFwdOp --interface layer_norm"
+        "layer_norm acme_layer_norm_short_rows 3 nothing (unserved) slow.py:8 refused: serves rows "
+        "of at most 256 elements, got 512 tileops explain LayerNormFwdOp --interface layer_norm"
     )
 
 
@@ -305,6 +305,69 @@ def test_usage(cli, words, fragment):
     assert result.code == 2
     assert result.out == ""
     assert fragment.lower() in result.err.lower()
+
+
+@pytest.fixture
+def example(tmp_path, monkeypatch):
+    """A copy of the recording of another machine, and a folder, in the folder at hand."""
+    source = ACME.parents[1] / "traced_block.h200.jsonl"
+    (tmp_path / "block.jsonl").write_text(source.read_text())
+    (tmp_path / "d" / "empty").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "block.jsonl"
+
+
+def test_replay_of_a_call_that_no_op_makes(cli, example):
+    """It is a change with the reason, whatever would be selected for it: exit 1."""
+    example.write_text(example.read_text().replace('"n":1024,"eps"', '"n":0,"eps"', 1))
+    result = cli("trace", "replay", "block.jsonl")
+    assert result.code == 1
+    assert result.out.startswith("17 records decided again, 1 changed\n")
+    row = " ".join(result.out.splitlines()[2].split())
+    assert row == (
+        "4 LayerNormFwdOp.layer_norm layer_norm undecided "
+        "no op makes this call: n must be at least 1, got 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "suggested"),
+    [
+        pytest.param("d/empty", "d/empty/tileops-trace.jsonl", id="folder"),
+        pytest.param(".", "tileops-trace.jsonl", id="folder-at-hand"),
+        pytest.param("d/gone.jsonl", "d/gone.jsonl", id="file"),
+    ],
+)
+def test_the_name_that_is_suggested_can_be_recorded_into(shell, cli, example, given, suggested):
+    """What the help says works: for a folder it names a file in it."""
+    result = cli("trace", "summary", given)
+    assert result.code == 2
+    assert f"help: tileops trace run -o {suggested} -- COMMAND makes one" in result.err
+    assert shell(f"tileops trace run -o {suggested} -- true", example.parent).code == 0
+
+
+@pytest.mark.parametrize("command", ["summary", "show", "replay"])
+def test_an_empty_name(cli, command):
+    """It is said to be empty, and not taken for the folder at hand."""
+    result = cli("trace", command, "")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: FILE is empty;")
+
+
+@pytest.mark.parametrize("form", ["text", "md", "html"])
+def test_control_characters_in_recorded_names(cli, example, form):
+    """They are escaped, so that they neither reach a terminal nor break a table."""
+    text = example.read_text()
+    whole = cli("trace", "summary", "block.jsonl", "--format", form).out
+    example.write_text(text.replace('"LayerNormFwdOp"', r'"Layer\u001b[31m\nNormFwdOp"'))
+    for command in ("summary", "show"):
+        out = cli("trace", command, "block.jsonl", "--format", form).out
+        assert "\x1b" not in out
+        assert r"Layer\x1b[31m" in out
+        if command == "summary":
+            assert len(out.splitlines()) == len(whole.splitlines())
+    failed = cli("trace", "replay", "block.jsonl")
+    assert "\x1b" not in failed.out + failed.err
 
 
 def test_help_has_the_summaries_whole(cli):

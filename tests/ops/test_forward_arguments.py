@@ -1,6 +1,7 @@
 """Whether an implementation's forward takes the arguments of its interface."""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import pytest
 import torch
@@ -12,8 +13,12 @@ from scale_family import (
     op_of,
 )
 from tileops import errors
+from tileops.kernels.gemm.call_spec import GemmFwdInterface
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
+from tileops.kernels.norm.layer_norm import LayerNormKernel
+from tileops.ops.gemm.gemm import GemmFwdOp
+from tileops.ops.norm.layer_norm import LayerNormFwdOp
 
 
 class OneArgument(ScaleKernel):
@@ -117,3 +122,57 @@ def test_keyword_only_arguments_reach_the_kernel():
     out = torch.zeros(2)
     assert WithOut()(torch.ones(2), out=out) is out
     assert out.tolist() == [1.0, 1.0]
+
+
+def test_a_subclass_of_a_kernel_runs_its_own_forward():
+    """What the class that it derives from binds is not inherited with it."""
+
+    class Zeros(LayerNormKernel):
+        devices = frozenset({"cpu"})
+        supported_archs = None
+
+        @classmethod
+        def entry_for(cls, call):
+            return call.n, lambda: cls(call)
+
+        def __init__(self, call):
+            self.n = call.n
+
+        def forward(self, x, weight, bias):
+            return torch.zeros_like(x)
+
+    class ZerosOp(LayerNormFwdOp):
+        kernel_types: ClassVar = {"zeros": Zeros}
+
+    ZerosOp.__name__ = "LayerNormFwdOp"
+    x = torch.ones(3, 8)
+    assert torch.equal(ZerosOp(8)(x), torch.zeros(3, 8))
+
+
+def required(self, a, b, out):
+    return torch.mm(a, b.T, out=out)
+
+
+def renamed(self, a, b, c=None):
+    return torch.mm(a, b.T, out=c)
+
+
+def together(self, *tensors):
+    a, b, out = tensors
+    return torch.mm(a, b.T, out=out)
+
+
+@pytest.mark.parametrize("forward", [required, renamed, together])
+def test_an_output_buffer_is_passed_by_position(forward):
+    """An implementation accepts its interface's parameters by position, under any names."""
+    attributes = {"devices": frozenset({"cpu"}), "forward": forward}
+    product = type("CpuProduct", (Kernel, GemmFwdInterface), attributes)
+
+    class ProductOp(GemmFwdOp):
+        kernel_types: ClassVar = {"product": product}
+
+    ProductOp.__name__ = "GemmFwdOp"
+    a, b = torch.randn(4, 8).half(), torch.randn(5, 8).half()
+    out = torch.empty(4, 5).half()
+    assert ProductOp()(a, b, out=out) is out
+    assert torch.equal(out, ProductOp()(a, b))

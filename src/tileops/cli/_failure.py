@@ -10,6 +10,7 @@ from contextlib import suppress
 import click
 from click.exceptions import NoArgsIsHelpError
 
+from tileops.cli._printable import printable
 from tileops.errors import TileopsError
 
 ANSWERED = 0
@@ -42,11 +43,12 @@ class Failure(click.ClickException):
 
     def show(self, file: object = None) -> None:
         """Write the lines to stderr."""
-        click.echo(f"error: {self.message}", err=True)
+        lines = [f"error: {self.message}"]
         if self.cause is not None:
-            click.echo(f"cause: {self.cause}", err=True)
-        for remedy in (self.remedy or "").splitlines():
-            click.echo(f"help: {remedy}", err=True)
+            lines.append(f"cause: {self.cause}")
+        lines += [f"help: {remedy}" for remedy in (self.remedy or "").splitlines()]
+        for line in lines:
+            click.echo(printable(line, kept="\n\t"), err=True)
 
 
 class UsageFailure(Failure):

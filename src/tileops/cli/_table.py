@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tileops.cli._printable import printable
 from tileops.cli._render import Line
 
 
@@ -25,8 +26,8 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
 
 def table_lines(table: Table) -> Iterator[Line]:
     """Yield the table with its columns aligned, one line per row."""
-    yield ((table.title, "bold"),)
-    cells = [table.names, *table.rows] if table.rows else []
+    yield ((printable(table.title), "bold"),)
+    cells = [tuple(map(printable, row)) for row in (table.names, *table.rows)] if table.rows else []
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for number, row in enumerate(cells):
         style = "" if number else "dim"
@@ -37,7 +38,7 @@ def table_lines(table: Table) -> Iterator[Line]:
 
 def table_markdown(table: Table) -> str:
     """Return the table as Markdown."""
-    head = f"### {table.title}\n\n"
+    head = f"### {printable(table.title)}\n\n"
     if not table.rows:
         return head
     lines = [_row(table.names), _row(["---"] * len(table.names)), *map(_row, table.rows)]
@@ -63,12 +64,14 @@ _STYLE = (
 def _html(table: Table) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in table.names)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>\n"
+        "<tr>" + "".join(f"<td>{html.escape(printable(text))}</td>" for text in row) + "</tr>\n"
         for row in table.rows
     )
-    return f"<h2>{html.escape(table.title)}</h2>\n<table><tr>{head}</tr>\n{rows}</table>\n"
+    return (
+        f"<h2>{html.escape(printable(table.title))}</h2>\n<table><tr>{head}</tr>\n{rows}</table>\n"
+    )
 
 
 def _row(cells: Sequence[str]) -> str:
-    texts = [cell.replace("|", "\\|").replace("\n", " ") for cell in cells]
+    texts = [printable(cell.replace("|", "\\|").replace("\n", " ")) for cell in cells]
     return f"| {' | '.join(texts)} |\n"

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from tileops import __version__
 from tileops.call_spec import spell
 from tileops.cli._failure import UsageFailure
 from tileops.cli._render import write
 from tileops.cli._stdout import emit
 from tileops.cli._table import Table, counted, table_html, table_lines, table_markdown
+from tileops.cli.trace import DEFAULT
 from tileops.introspect.trace import (
     CallRecord,
     OpSummary,
@@ -65,9 +66,11 @@ def read(file: Path) -> Recording:
     try:
         recording = read_recording(file)
     except TraceError as error:
+        # A recording is a file: what is a folder can only hold one.
+        output = file / DEFAULT if file.is_dir() else file
         raise UsageFailure(
             str(error),
-            remedy=f"tileops trace run -o {file} -- COMMAND makes one, if COMMAND calls an op",
+            remedy=f"tileops trace run -o {output} -- COMMAND makes one, if COMMAND calls an op",
         ) from error
     for name in recording.truncated:
         click.echo(f"warning: {name} was cut off; its last line is left out", err=True)
@@ -76,7 +79,7 @@ def read(file: Path) -> Recording:
 
 def write_json(schema: str, **members: Any) -> None:
     """Write an answer for programs."""
-    answer = {"schema": schema, "tileops": version("tileops"), **members}
+    answer = {"schema": schema, "tileops": __version__, **members}
     emit(json.dumps(answer, indent=2, allow_nan=False) + "\n")
 
 

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
 
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
@@ -36,10 +37,30 @@ class Format(enum.StrEnum):
     HTML = "html"
 
 
+class _Named(click.Path):
+    """A path that is not empty: an empty one would read as the folder at hand."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        if not os.fspath(value):
+            raise UsageFailure(
+                "FILE is empty; it is the name that a recording was made under",
+                remedy=f"{DEFAULT} is the name unless trace run was given another",
+            )
+        return super().convert(value, param, ctx)
+
+
 File = Annotated[
     Path | None,
     typer.Argument(
-        help="The recording, as it was named when it was made.", show_default=False, metavar="FILE"
+        help="The recording, as it was named when it was made.",
+        show_default=False,
+        metavar="FILE",
+        click_type=_Named(path_type=Path),
     ),
 ]
 Form = Annotated[

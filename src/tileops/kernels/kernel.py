@@ -33,6 +33,12 @@ class Kernel:
 
     config: Any = None
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Bind to the class's own ``forward`` where it inherits a ``bind`` of another one's."""
+        super().__init_subclass__(**keywords)
+        if "forward" in cls.__dict__ and "bind" not in cls.__dict__:
+            cls.bind = Kernel.bind  # type: ignore[method-assign]
+
     def __init__(self, call: CallSpec | None = None) -> None:
         """Build for *call*; a subclass takes what its own ``entry_for`` passes."""
 
@@ -59,7 +65,8 @@ class Kernel:
         """Return the function that runs calls whose arguments are like *args*.
 
         Like means the same presence, type, dtype, device, shape and strides; the data is another.
-        A kernel that computes something from shapes alone overrides it and computes that once.
+        A kernel that computes something from shapes alone overrides it and computes that once; a
+        subclass with a ``forward`` of its own inherits none of that.
         The function may not keep *args*. One that reads the addresses of all its tensors anyway
         takes them at any address; see `tileops.kernels.alignment`.
         """

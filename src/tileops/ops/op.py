@@ -331,7 +331,7 @@ class Op:
             raise CallSpecTypeError(
                 op=type(self).__name__,
                 interface=interface,
-                request=asked.calls().__name__,
+                request=asked.request.__name__,
                 given=type(call).__name__,
             )
         return table

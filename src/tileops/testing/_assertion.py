@@ -53,7 +53,7 @@ def _decision(op: Op | type[Op], interface: str, call: CallSpec) -> Selection:
     if not asked.takes(call):
         given = type(call).__name__
         raise CallSpecTypeError(
-            op=op.__name__, interface=interface, request=asked.calls().__name__, given=given
+            op=op.__name__, interface=interface, request=asked.request.__name__, given=given
         )
     return tell(select(table, asked.narrow(call).resolved()))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-__all__ = ["TOLERANCES", "DisagreementError", "check_agreement", "distance"]
+__all__ = ["TOLERANCES", "DisagreementError", "check_agreement", "distance", "tolerance_for"]
 
 TOLERANCES = {torch.float32: 2e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 """Largest relative distance, ``|peer - ours| / |ours|`` over a whole tensor: several roundings."""
@@ -56,6 +56,16 @@ def check_agreement(ours: object, theirs: object, tolerance: float | None = None
             )
         worst = max(worst, error)
     return worst
+
+
+def tolerance_for(inputs: Sequence[object]) -> float | None:
+    """Return what the coarsest dtype among floating inputs allows, or None without any.
+
+    A float32 result of 16-bit data, such as a state or a statistic, comes of intermediate values
+    that each library rounds where it likes.
+    """
+    dtypes = [one.dtype for one in inputs if isinstance(one, torch.Tensor)]
+    return max((TOLERANCES[one] for one in dtypes if one in TOLERANCES), default=None)
 
 
 def distance(ours: torch.Tensor, theirs: torch.Tensor) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from harness.agreement import DisagreementError, check_agreement
+from harness.agreement import DisagreementError, check_agreement, tolerance_for
 from harness.case import Case
 from harness.clock import Launch
 from harness.inputs import Inputs
@@ -129,6 +129,7 @@ def _admit(
 ) -> tuple[PeerRow, Function | None]:
     try:
         function = builder(case.call.params, inputs)
+        tolerance = tolerance_for(inputs) if tolerance is None else tolerance
         error = check_agreement(subject.result, function(*inputs), tolerance)
     except ImportError as missing:
         return PeerRow(name=name, status="absent", detail=described(missing)), None

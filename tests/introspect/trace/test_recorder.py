@@ -1,5 +1,9 @@
 """What is recorded of calls in one process, and how they are counted."""
 
+import os
+import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -299,6 +303,46 @@ def test_an_unwritable_place(tmp_path):
         tileops.trace.record(tmp_path / "file" / "t.jsonl"),
     ):
         raise AssertionError("the block must not run")
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        pytest.param("", "'': path must name a file, and is empty", id="empty"),
+        pytest.param("dd", "dd: path must name a file, and this is a folder", id="folder"),
+        pytest.param(Path(), ".: path must name a file, and this is a folder", id="at-hand"),
+        pytest.param(5, "5: path must be a str or a path, got int", id="number"),
+        pytest.param(None, "None: path must be a str or a path, got NoneType", id="none"),
+        pytest.param(b"t", "b't': path must be a str or a path, got bytes", id="bytes"),
+        pytest.param("a\0b", r"'a\x00b': path must name a file, and no name holds a", id="null"),
+    ],
+)
+def test_a_path_that_names_no_file(tmp_path, monkeypatch, path, problem):
+    """The error names the parameter, and nothing is recorded."""
+    (tmp_path / "dd").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TraceError) as caught, tileops.trace.record(path):
+        raise AssertionError("the block must not run")
+    assert str(caught.value).startswith(problem)
+    assert [one.name for one in tmp_path.iterdir()] == ["dd"]
+
+
+def test_the_version_recorded_is_that_of_the_code(folder):
+    """It is known of a source tree as well, which no installed distribution stands for."""
+    project = Path(__file__).parents[3] / "pyproject.toml"
+    (stated,) = re.findall(r'^version = "(.*)"$', project.read_text(), flags=re.M)
+    code = "import tileops\nwith tileops.trace.record('t.jsonl'): pass"
+    source = str(Path(tileops.__file__).parents[1])
+    shown = "from importlib import metadata as m\nm.distributions = lambda **_: ()\n"
+    hidden = "m.Distribution.discover = classmethod(lambda *_, **__: iter(()))\n"
+    subprocess.run(
+        [sys.executable, "-c", shown + hidden + code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": source},
+        check=True,
+    )
+    ((header,),) = lines_of(folder).values()
+    assert header["tileops"] == stated
 
 
 def test_an_observer_that_fails_fails_no_call():

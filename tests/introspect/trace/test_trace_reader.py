@@ -1,6 +1,7 @@
 """Reading recordings that are whole, cut off, damaged, or of another version."""
 
 import json
+import os
 
 import msgspec
 import pytest
@@ -97,10 +98,11 @@ def test_later_minor_versions_are_read(tmp_path):
     ],
 )
 def test_what_is_no_recording(tmp_path, content, fragment):
-    """The error names the file and what is wrong with it."""
+    """The error names the file, in its folder, and what is wrong with it."""
     (tmp_path / "t.7.jsonl").write_bytes(content)
-    with pytest.raises(TraceError, match=fragment):
+    with pytest.raises(TraceError, match=fragment) as caught:
         read_recording(tmp_path / "t.jsonl")
+    assert str(caught.value).startswith(f"{tmp_path}{os.sep}t.")
 
 
 def test_no_recording_at_all(tmp_path):

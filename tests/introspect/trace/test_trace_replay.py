@@ -92,6 +92,8 @@ def test_calls_without_a_request_are_skipped():
         pytest.param({"interface": "gone"}, "has no interface 'gone'", id="interface"),
         pytest.param({"facts": {"n": 1, "dtype": "float99"}}, "ScaleCall.dtype", id="value"),
         pytest.param({"facts": {"n": "many"}}, "ScaleCall.n cannot be 'many'", id="kind"),
+        pytest.param({"facts": {}}, "none of the facts of ScaleCall is recorded", id="no-facts"),
+        pytest.param({"device_facts": {"arch": 0}}, "arch must be an int of 1", id="device-fact"),
         pytest.param({"device": "nonsense"}, "got 'nonsense'", id="device"),
     ],
 )

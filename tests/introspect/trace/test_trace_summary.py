@@ -104,9 +104,40 @@ def test_calls_that_nothing_served():
             call(3, outcome="unserved", losers=[FAST], error="E: x", place="a.py:2"),
         )
     )
-    assert [(row.served_by, row.calls) for row in op.keys] == [("unserved", 5)]
-    assert [(row.served_by, row.calls) for row in op.refusals] == [("unserved", 5)]
+    assert [(row.served_by, row.calls) for row in op.keys] == [("nothing (unserved)", 5)]
+    assert [(row.served_by, row.calls) for row in op.refusals] == [("nothing (unserved)", 5)]
     assert op.errors == (ErrorRow("E: x", 3, "a.py:2"), ErrorRow("E: x", 2, "a.py:1"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        pytest.param("no_device", "nothing (no device)", id="no-device"),
+        pytest.param("ambiguous", "nothing (ambiguous)", id="ambiguous"),
+        pytest.param("defective", "nothing (defective)", id="defective"),
+    ],
+)
+def test_why_nothing_served(outcome, words):
+    """The outcome stands in words beside what it means for the call."""
+    (op,) = summarise(recording(call(1, outcome=outcome)))
+    assert [row.served_by for row in op.keys] == [words]
+
+
+def test_kinds_are_different_calls():
+    """A call that other processes and lines make too is one kind; other facts make another."""
+    h200 = {"arch": 90, "sm_count": 132}
+    n1 = {"facts": {"n": 1, "m": 2}, "device": "cuda:0", "device_facts": h200}
+    (op,) = summarise(
+        recording(
+            call(1, "fast", **n1),
+            call(1, "fast", **n1, place="b.py:1"),
+            call(1, "fast", **{**n1, "facts": {"m": 2, "n": 1}}),
+            call(1, "fast", **{**n1, "device": "cuda:1"}),
+            call(1, "fast", **{**n1, "facts": {"n": 1, "m": 3}}),
+            call(1, "fast", **{**n1, "device_facts": {"arch": 80, "sm_count": 108}}),
+        )
+    )
+    assert [(row.calls, row.kinds) for row in op.keys] == [(6, 3)]
 
 
 def test_ops_in_the_order_of_their_calls():

@@ -22,7 +22,7 @@ def call(m, n, k, layout="nt", arch=90, dtype=torch.bfloat16):
     [
         pytest.param(1, 4096, 4096, GEMV, id="one-row"),
         pytest.param(2, 4096, 4096, SKINNY, id="two-rows"),
-        pytest.param(4, 4095, 4096, GEMV, id="four-rows-odd-n"),
+        pytest.param(4, 4095, 4096, TMA, id="four-rows-odd-n"),
         pytest.param(128, 4096, 4096, SKINNY, id="128-rows"),
         pytest.param(129, 4096, 4096, TMA, id="129-rows"),
         pytest.param(4096, 4096, 4096, TMA, id="many-rows"),
@@ -66,7 +66,8 @@ def test_a_linear_layer_before_hopper(arch, m, k, key):
         pytest.param("nn", 512, 4096, 4096, TMA, id="nn"),
         pytest.param("nn", 512, 4095, 4096, GENERAL, id="nn-odd-n"),
         pytest.param("nn", 512, 4096, 4095, GENERAL, id="nn-odd-k"),
-        pytest.param("nn", 2, 4096, 4095, GEMV, id="nn-few-rows-odd-k"),
+        pytest.param("nn", 1, 4096, 4095, GEMV, id="nn-one-row-odd-k"),
+        pytest.param("nn", 2, 4096, 4095, GENERAL, id="nn-few-rows-odd-k"),
         pytest.param("nn", 2, 4096, 4096, SKINNY, id="nn-few-rows"),
         pytest.param("nn", 2, 4095, 4096, GENERAL, id="nn-few-rows-odd-n"),
         pytest.param("tn", 512, 4096, 4095, TMA, id="tn-odd-k"),
@@ -102,7 +103,7 @@ def test_boundaries(case):
         key = GEMV
     elif call.arch == 90 and first and second and call.m <= 128 and call.n % 8 == 0:
         key = SKINNY
-    elif call.m <= 4 and second and not call.trans_a:
+    elif call.arch != 90 and call.m <= 4 and second and not call.trans_a:
         key = GEMV
     elif call.arch != 90 or not (first and second):
         key = GENERAL

@@ -109,7 +109,7 @@ def test_the_interface_says_whether_statistics_are_moved(interface, running, mes
 def test_a_call_spec_of_another_interface_is_refused():
     """Training and inference differ in which calls there are."""
     call = BatchNormTrainCall(arch=90, n=8, c=3, spatial=4)
-    with pytest.raises(TypeError, match="BatchNormInferCall"):
+    with pytest.raises(TypeError, match="takes a BatchNormCall call spec, got BatchNormTrainCall"):
         INFER.key_for("batch_norm_fwd_infer", call)
 
 

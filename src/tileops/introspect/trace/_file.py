@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
 
 import msgspec
 import torch
 
+from tileops import __version__
 from tileops.introspect.trace._record import SCHEMA, CallRecord, Header
 
 _COUNTED = b'{"kind":"call","calls":'
@@ -38,9 +38,7 @@ class TraceFile:
         self._end = 0
         self._append(
             msgspec.json.encode(
-                Header(
-                    SCHEMA, os.getpid(), list(sys.argv), _version("tileops"), str(torch.__version__)
-                )
+                Header(SCHEMA, os.getpid(), list(sys.argv), __version__, str(torch.__version__))
             )
         )
 
@@ -103,10 +101,3 @@ def _created(path: Path) -> tuple[Path, int]:
         except FileExistsError:
             continue
     raise AssertionError("counting never ends")
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"

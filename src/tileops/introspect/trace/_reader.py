@@ -87,10 +87,10 @@ def _read_file(file: Path) -> tuple[Header | None, list[CallRecord], bool]:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise TraceError(path=file.name, problem=f"cannot be read: {error.strerror}") from error
+        raise TraceError(path=file, problem=f"cannot be read: {error.strerror}") from error
     if content[:1] not in (b"", b"{"):
         problem = "is no recording: it does not begin with a line of JSON"
-        raise TraceError(path=file.name, problem=problem)
+        raise TraceError(path=file, problem=problem)
     # A process that is killed while it writes leaves a part of its last line.
     body, end, rest = content.rpartition(b"\n")
     for number, line in _lines(body):
@@ -103,9 +103,9 @@ def _read_file(file: Path) -> tuple[Header | None, list[CallRecord], bool]:
         except (msgspec.MsgspecError, RecursionError) as error:
             why = "nests too deep" if isinstance(error, RecursionError) else str(error)
             problem = f"is no recording: line {number}: {why}"
-            raise TraceError(path=file.name, problem=problem) from error
+            raise TraceError(path=file, problem=problem) from error
         if header is None:
-            raise TraceError(path=file.name, problem="is no recording: it has no header")
+            raise TraceError(path=file, problem="is no recording: it has no header")
     return header, records, bool(end) and not rest
 
 
@@ -118,7 +118,7 @@ def _lines(body: bytes) -> Iterator[tuple[int, bytes]]:
 def _checked(file: Path, header: Header) -> Header:
     if header.schema.rpartition(".")[0] != SCHEMA.rpartition(".")[0]:
         raise TraceError(
-            path=file.name, problem=f"has the form {header.schema}; this version reads {SCHEMA}"
+            path=file, problem=f"has the form {header.schema}; this version reads {SCHEMA}"
         )
     return header
 

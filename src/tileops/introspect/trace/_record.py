@@ -108,7 +108,9 @@ class CallRecord(msgspec.Struct, frozen=True, kw_only=True, tag="call", tag_fiel
             return f"target {self.target}"
         if self.empty:
             return "no kernel (empty)"
-        return self.decided or ("no kernel (failed)" if self.error else "other ops")
+        if self.selected is None and self.outcome is not None:
+            return f"nothing ({self.outcome.replace('_', ' ')})"
+        return self.selected or ("no kernel (failed)" if self.error else "other ops")
 
 
 def collapsed(record: CallRecord) -> CallRecord:

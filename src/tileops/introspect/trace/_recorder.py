@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from tileops.errors import TraceError
+from tileops.errors.wording import shown
 from tileops.introspect.caller import caller
 from tileops.introspect.trace._decisions import records_of
 from tileops.introspect.trace._file import TraceFile
@@ -39,11 +40,14 @@ class Recorder:
         path: The name that the files derive theirs from: process 7 writes ``trace.jsonl`` to
             ``trace.7.jsonl``.
         limit: The number of records after which further ones are collapsed to one per outcome.
+
+    Raises:
+        TraceError: The path names no file.
     """
 
     def __init__(self, path: str | os.PathLike[str], limit: int = LIMIT) -> None:
         # A program may change its directory before it forks.
-        self.path = Path(path).absolute()
+        self.path = _named(path).absolute()
         self._limit = limit
         self._end: Callable[[], None] = lambda: None
         self._finalizer: processes.Finalize | None = None
@@ -190,6 +194,22 @@ class Recorder:
         )
 
 
+def _named(path: object) -> Path:
+    """Return the path of a recording, checked before the program runs, which may take hours."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        kind = type(path).__name__
+        raise TraceError(path=shown(path), problem=f"path must be a str or a path, got {kind}")
+    if not text:
+        raise TraceError(path="''", problem="path must name a file, and is empty")
+    if "\0" in text:
+        problem = "path must name a file, and no name holds a null character"
+        raise TraceError(path=shown(text), problem=problem)
+    if os.path.isdir(text):
+        raise TraceError(path=text, problem="path must name a file, and this is a folder")
+    return Path(text)
+
+
 def _digest(record: CallRecord) -> bytes:
     same = msgspec.structs.replace(record, seconds=0.0)
     return blake2b(msgspec.json.encode(same), digest_size=16).digest()
@@ -218,7 +238,7 @@ def record(path: str | os.PathLike[str]) -> Iterator[Recorder]:
             for ``trace.jsonl``. Files that are there stay and are part of the recording.
 
     Raises:
-        TraceError: The file cannot be written.
+        TraceError: *path* names no file, or the file cannot be written.
 
     Example:
         >>> with tileops.trace.record("trace.jsonl"):

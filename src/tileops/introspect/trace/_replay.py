@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tileops.call_spec import CallSpec
+from tileops.call_spec import CallSpec, facts_declared
 from tileops.errors import TileopsError
 from tileops.introspect.fact_values import decode_facts
 from tileops.introspect.trace._reader import RecordedCall, Recording
 from tileops.introspect.trace._record import CallRecord
+from tileops.ops._possible import impossibility
 from tileops.ops.op import Op
 from tileops.selection import Selection, select
 
@@ -82,12 +83,25 @@ def _changed(call: RecordedCall, before: str, op: type[Op] | None) -> Change | N
         if table is None:
             problem = f"{record.op} has no interface {interface!r}"
             return Change(call, before, None, problem=problem)
-        selection = select(table, _call(op.interfaces[interface].calls(), record))
+        asked = _call(op.interfaces[interface].calls(), record)
+        undecidable = _problem(asked, record)
+        if undecidable is not None:
+            return Change(call, before, None, problem=undecidable)
+        selection = select(table, asked)
     except TileopsError as error:
         return Change(call, before, None, problem=str(error).partition("\n")[0])
     selected = selection.selected
     now = selection.outcome.value if selected is None else selected.key
     return None if now == before else Change(call, before, now, selection)
+
+
+def _problem(call: CallSpec, record: CallRecord) -> str | None:
+    """Say why nothing can be decided about the recorded call, or None."""
+    if not record.facts and facts_declared(type(call)):
+        # Defaults would make another call of it, which may even be one that an op makes.
+        return f"none of the facts of {type(call).__name__} is recorded"
+    why = impossibility(call)
+    return None if why is None else f"no op makes this call: {why}"
 
 
 def _call(spec: type[CallSpec], record: CallRecord) -> CallSpec:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+import msgspec
+
 from tileops.introspect.trace._reader import RecordedCall, Recording
 from tileops.introspect.trace._record import CallRecord, Loser
 
@@ -19,7 +21,8 @@ class KeyRow:
         general: Whether it is the general implementation.
         calls: How many calls.
         share: Their share of the op's calls.
-        kinds: How many different calls these are.
+        kinds: How many of these calls differ in their facts or in those of their device, whatever
+            process or line made them.
     """
 
     interface: str | None
@@ -108,17 +111,27 @@ def _summary(op: str, records: list[CallRecord]) -> OpSummary:
 
 def _keys(records: list[CallRecord], all_calls: int) -> tuple[KeyRow, ...]:
     counts: Counter[tuple[str | None, str, bool]] = Counter()
-    kinds: Counter[tuple[str | None, str, bool]] = Counter()
+    kinds: dict[tuple[str | None, str, bool], set[bytes]] = {}
     for one in records:
         row = (one.interface, one.served_by, one.general)
         counts[row] += one.calls
-        kinds[row] += 1
+        kinds.setdefault(row, set()).add(_kind(one))
     rows = [
-        KeyRow(interface, served_by, general, calls, calls / (all_calls or 1), kinds[row])
+        KeyRow(interface, served_by, general, calls, calls / (all_calls or 1), len(kinds[row]))
         for row, calls in counts.items()
         for interface, served_by, general in (row,)
     ]
     return tuple(sorted(rows, key=lambda row: (row.interface or "", -row.calls, row.served_by)))
+
+
+def _kind(record: CallRecord) -> bytes:
+    """Return what tells the call apart from others of its interface.
+
+    The number of a device is left out: two devices with the same facts select alike.
+    """
+    device = (record.device or "").partition(":")[0]
+    told = (record.request, record.facts, device, record.device_facts, record.collapsed)
+    return msgspec.json.encode(told, order="sorted")
 
 
 def _refusals(records: list[CallRecord]) -> tuple[RefusalRow, ...]:

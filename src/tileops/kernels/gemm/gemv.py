@@ -15,18 +15,18 @@ __all__ = ["GemvKernel"]
 class GemvKernel(GemmKernel):
     """Products of one row or very few: a read of the second operand at the speed of memory.
 
-    Hopper reads as fast while its tensor cores multiply several rows, which cost this kernel time.
+    On Hopper it serves one row: further rows cost its threads more than reading does.
     """
 
     preferred_over = frozenset({"gemm_skinny", "gemm_tma"})
 
     @classmethod
     def refusal(cls, call: GemmCall) -> str | None:
-        """Refuse more rows, several that tensor cores take, and what lies between two vectors."""
+        """Refuse more rows, and what lies between two vectors."""
         if call.m > GEMV_ROWS:
             return f"serves up to {GEMV_ROWS} rows, got {call.m}"
-        if call.m > 1 and call.arch == 90 and call.a_in_vectors and call.n % VECTOR == 0:
-            return f"serves one row of whole vectors on arch 90, got {call.m}"
+        if call.m > 1 and call.arch == 90:
+            return f"serves one row on arch 90, got {call.m}"
         if call.trans_a and call.m > 1:
             return f"reads several rows of a one after the other, got trans_a and m {call.m}"
         if not call.b_in_vectors:
@@ -40,9 +40,7 @@ class GemvKernel(GemmKernel):
         """Compile a program for one row and one for several."""
         from tileops.kernels.gemm.programs.gemv import build
 
-        whole = self._n % VECTOR == 0 and self._k % VECTOR == 0
-        alone = self._trans_a or (facts.arch == 90 and whole)
-        heights = (1,) if alone else (1, GEMV_ROWS)
+        heights = (1,) if self._trans_a or facts.arch == 90 else (1, GEMV_ROWS)
         self._launches = build(heights, self._n, self._k, self._dtype, self._trans_b, facts)
 
     def launch_for(self, m: int) -> Launch:
