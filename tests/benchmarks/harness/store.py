@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
@@ -13,32 +14,32 @@ from harness.record import SCHEMA, Results, Row
 __all__ = ["ResultsFileError", "UnwrittenResultsError", "prepare", "read", "write"]
 
 
-class ResultsFileError(ValueError):
-    """A results file that this harness cannot read.
+class _FileError(ValueError):
+    """Something that stands in the way of a results file.
 
     Attributes:
         path: The file.
         problem: What stands in the way.
     """
 
-    def __init__(self, path: Path, problem: str) -> None:
-        self.path = path
-        self.problem = problem
-        super().__init__(f"cannot read the results in {path}: {problem}")
-
-
-class UnwrittenResultsError(ValueError):
-    """A place where no results file can be written.
-
-    Attributes:
-        path: The file.
-        problem: What stands in the way.
-    """
+    doing: ClassVar[str]
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path
         self.problem = problem
-        super().__init__(f"cannot write the results to {path}: {problem}")
+        super().__init__(f"cannot {self.doing} {path}: {problem}")
+
+
+class ResultsFileError(_FileError):
+    """A results file that this harness cannot read."""
+
+    doing = "read the results in"
+
+
+class UnwrittenResultsError(_FileError):
+    """A place where no results file can be written."""
+
+    doing = "write the results to"
 
 
 class _Header(msgspec.Struct):
