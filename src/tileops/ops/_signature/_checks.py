@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -46,7 +47,8 @@ class CallChecks:
         """
         self.op = op
         self.signature = signature
-        self.params: Mapping[str, Any] = check_params(op, signature, params)
+        # Ops with equal parameters share them.
+        self.params = MappingProxyType(check_params(op, signature, params))
         self._values = {name: manifest_value(value) for name, value in self.params.items()}
         self._narrowed = narrowed(signature, self._values)
 
