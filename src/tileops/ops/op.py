@@ -43,6 +43,8 @@ Request = tuple[str, CallSpec]
 
 _NONE: Mapping[str, Any] = {}
 
+_set = object.__setattr__
+
 
 def _unreachable(*inputs: Any) -> Any:
     raise AssertionError("no call is recognised before a plan is")
@@ -383,7 +385,8 @@ class Op(Copied, Fixed):
     def _expect(self, plan: Plan, plans: Plans) -> None:
         """Let the next call be tried as one of this plan first."""
         if plan.recognise is not None:
-            self._recent = (plan.recognise, plan.run)
+            # Kinds that take turns come here every time; this skips asking for a parameter's name.
+            _set(self, "_recent", (plan.recognise, plan.run))
         if self._plans is not plans:
             # The plans were forgotten meanwhile.
             self._recent = (nothing, _unreachable)
