@@ -18,7 +18,7 @@ from ops.linear_attention.cpu_gla import CpuGLAFwdOp
 from ops.norm.cpu_channels import CpuBatchNormBwdOp, CpuBatchNormFwdOp, CpuInstanceNormFwdOp
 from tileops.backend import BUILTIN
 
-F16, F32, F8 = torch.float16, torch.float32, torch.float8_e4m3fn
+F16, BF16, F32, F8 = torch.float16, torch.bfloat16, torch.float32, torch.float8_e4m3fn
 
 Shape = tuple[int | str, ...]
 """Sizes of a tensor; a name stands for a size that may vary from call to call."""
@@ -34,6 +34,7 @@ class Planted:
         shapes: The shapes of its inputs, None for one that is absent.
         dtype: The dtype of its inputs.
         dtypes: The dtypes of those that have another, by place.
+        others: What can stand for *dtype*.
         params: The constructor's arguments.
         optional: The places that may be left out one by one.
         written: The places that are written.
@@ -45,6 +46,7 @@ class Planted:
     shapes: tuple[Shape | None, ...]
     dtype: torch.dtype = F32
     dtypes: Mapping[int, torch.dtype] = field(default_factory=dict)
+    others: tuple[torch.dtype, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     optional: tuple[int, ...] = ()
     written: tuple[int, ...] = ()
@@ -59,10 +61,12 @@ class Planted:
         shapes = [shape for shape in self.shapes if shape is not None]
         return sorted({size for shape in shapes for size in shape if isinstance(size, str)})
 
-    def tensors(self, **sizes: int) -> list[torch.Tensor | None]:
+    def tensors(self, dtype: torch.dtype | None = None, **sizes: int) -> list[torch.Tensor | None]:
         """Random inputs with these sizes."""
         return [
-            None if shape is None else self._tensor(place, shape, sizes)
+            None
+            if shape is None
+            else self._tensor(shape, sizes, self.dtypes.get(place, dtype or self.dtype))
             for place, shape in enumerate(self.shapes)
         ]
 
@@ -73,12 +77,12 @@ class Planted:
                 if isinstance(size, str) and one is not None:
                     torch._dynamo.mark_dynamic(one, dim)
 
-    def _tensor(self, place: int, shape: Shape, sizes: Mapping[str, int]) -> torch.Tensor:
+    def _tensor(self, shape: Shape, sizes: Mapping[str, int], dtype: torch.dtype) -> torch.Tensor:
         exact = [sizes[one] if isinstance(one, str) else one for one in shape]
         values = torch.randn(exact)
         # Variances, reciprocal roots and scales are positive, and so are they as anything else.
         values = values.abs() + 0.5 if len(exact) == 1 else values
-        return values.to(self.dtypes.get(place, self.dtype))
+        return values.to(dtype)
 
 
 def _rows(name: str) -> Planted:
@@ -89,11 +93,12 @@ def _rows(name: str) -> Planted:
     optional = tuple(
         place for place, decl in enumerate(op.signature().inputs) if str(decl.optional) == "True"
     )
-    return Planted(name, type(op), shapes, params=params, optional=optional)
+    return Planted(name, type(op), shapes, others=(F16,), params=params, optional=optional)
 
 
 X: Shape = ("n", 4, "length")
 C: Shape = (4,)
+STATISTICS = {1: F32, 2: F32}
 HEADS = {"q": ("batch", "queries", 4, 8), "k": ("batch", "keys", 2, 8)}
 STEPS: Shape = ("batch", "steps", 2, 8)
 
@@ -103,18 +108,42 @@ PLANTED = [
         "BatchNormFwdOp-train",
         CpuBatchNormFwdOp,
         (X, C, C, C, C),
+        dtypes=STATISTICS,
+        others=(F16,),
         params={"training": True},
         optional=(3, 4),
         written=(1, 2),
         grad=(0, 3, 4),
     ),
-    Planted("BatchNormFwdOp-infer", CpuBatchNormFwdOp, (X, C, C, C, C), optional=(3, 4)),
-    Planted("BatchNormBwdOp", CpuBatchNormBwdOp, (X, X, C, C, C), optional=(4,)),
-    Planted("InstanceNormFwdOp", CpuInstanceNormFwdOp, (X, None, None, C, C), optional=(3, 4)),
+    Planted(
+        "BatchNormFwdOp-infer",
+        CpuBatchNormFwdOp,
+        (X, C, C, C, C),
+        dtypes=STATISTICS,
+        others=(F16,),
+        optional=(3, 4),
+    ),
+    Planted(
+        "BatchNormBwdOp",
+        CpuBatchNormBwdOp,
+        (X, X, C, C, C),
+        dtypes={2: F32, 3: F32},
+        others=(F16,),
+        optional=(4,),
+    ),
+    Planted(
+        "InstanceNormFwdOp",
+        CpuInstanceNormFwdOp,
+        (X, None, None, C, C),
+        others=(F16,),
+        optional=(3, 4),
+    ),
     Planted(
         "InstanceNormFwdOp-running",
         CpuInstanceNormFwdOp,
         (X, C, C, C, C),
+        dtypes=STATISTICS,
+        others=(F16,),
         optional=(3, 4),
         written=(1, 2),
     ),
@@ -122,10 +151,12 @@ PLANTED = [
         "InstanceNormFwdOp-infer",
         CpuInstanceNormFwdOp,
         (X, C, C, C, C),
+        dtypes=STATISTICS,
+        others=(F16,),
         params={"use_input_stats": False},
         optional=(3, 4),
     ),
-    Planted("GemmFwdOp", CpuGemmFwdOp, (("m", 16), (24, 16)), dtype=F16),
+    Planted("GemmFwdOp", CpuGemmFwdOp, (("m", 16), (24, 16)), dtype=F16, others=(BF16,)),
     Planted(
         "GemmFwdOp-tn",
         CpuGemmFwdOp,
@@ -133,7 +164,13 @@ PLANTED = [
         dtype=F16,
         params={"trans_a": True, "trans_b": False},
     ),
-    Planted("GQADenseFwdOp", CpuGQADenseFwdOp, (HEADS["q"], HEADS["k"], HEADS["k"]), dtype=F16),
+    Planted(
+        "GQADenseFwdOp",
+        CpuGQADenseFwdOp,
+        (HEADS["q"], HEADS["k"], HEADS["k"]),
+        dtype=F16,
+        others=(BF16,),
+    ),
     Planted(
         "GQADenseFwdOp-fp8",
         CpuGQADenseFwdOp,

@@ -54,7 +54,8 @@ def next_call(rng, planted):
     if rng.random() < 0.8:
         sizes = {name: size + 2 for name, size in sizes.items()}
     inputs = []
-    for place, one in enumerate(planted.tensors(**sizes)):
+    dtype = rng.choice([planted.dtype, planted.dtype, *planted.others])
+    for place, one in enumerate(planted.tensors(dtype, **sizes)):
         if one is None or (place in planted.optional and rng.random() < 0.4):
             inputs.append(None)
         else:
