@@ -15,6 +15,7 @@ from tileops.errors._backend import (
 from tileops.errors._build import (
     BuildIdentityError,
     BuiltValueError,
+    CompileCacheError,
     EntryShapeError,
     FactoryError,
     KernelCompileError,
@@ -138,6 +139,7 @@ __all__ = [
     "BuiltValueError",
     "CallSpecDeviceError",
     "CallSpecTypeError",
+    "CompileCacheError",
     "DeclarationFormError",
     "DefectiveRefusalError",
     "DeviceFactsError",

@@ -19,7 +19,7 @@ from typing import Any
 
 from tileops.errors import MissingCompilerError, ProgramCompileError
 
-__all__ = ["OWN_BARRIERS", "Lowered", "bare_function", "lower", "nvcc"]
+__all__ = ["OWN_BARRIERS", "Lowered", "bare_function", "cache_folder", "lower", "nvcc"]
 
 # For programs that place their own barriers: TileLang's would add one for every reuse of shared
 # memory it cannot tell apart, and its bounds checks cost registers where accesses are guarded.
@@ -105,6 +105,11 @@ def lower(program: Any, arch: int, passes: Mapping[str, Any] = MappingProxyType(
         spilled=_figure(r"(\d+) bytes spill stores", report),
         shared=shared + _figure(r"(\d+) bytes smem", report),
     )
+
+
+def cache_folder() -> Path:
+    """Return where TileLang keeps compiled programs."""
+    return Path(os.environ.get("TILELANG_CACHE_DIR") or Path.home() / ".tilelang" / "cache")
 
 
 def nvcc() -> str | None:
