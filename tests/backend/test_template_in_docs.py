@@ -16,5 +16,6 @@ FILES = [PROJECT / "pyproject.toml", *sorted((PROJECT / "src" / "tileops_acme").
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_every_file_is_quoted(file):
     """Whoever copies from the page copies what is tested."""
-    blocks = re.findall(r"```(?:python|text|toml)\n(?:# tileops_acme/\w+\.py\n)?(.*?)```", PAGE, re.S)
+    fence = r"```(?:python|text|toml)\n(?:# tileops_acme/\w+\.py\n)?(.*?)```"
+    blocks = re.findall(fence, PAGE, re.S)
     assert file.read_text() in blocks
