@@ -96,6 +96,9 @@ class CallSpec:
     DERIVED: ClassVar[Mapping[str, str]] = {}
     """The facts that `derived` fills in, by name, and what from, in words."""
 
+    ADJUSTABLE: ClassVar[frozenset[str]] = frozenset()
+    """Facts that a caller can change for the same result: layouts, and sizes that can be padded."""
+
     def __post_init__(self) -> None:
         """Normalise the device and drop the facts that are not stated."""
         own = self.__dict__
