@@ -85,7 +85,7 @@ def ask(
             else raster(explored, values, axes[0], axes[1])
         )
     kept = {name: value for name, value in facts.items() if name not in given or name in stated}
-    calls = f"{facts_text(kept, defaulted)} on {place.name}" if kept else f"on {place.name}"
+    calls = f"{facts_text(kept, defaulted)}, on {place.name}" if kept else f"on {place.name}"
     return SelectionMap(f"{row.name}.{names[0]}", calls, found)
 
 
@@ -115,19 +115,28 @@ def _possible(
         UsageFailure: No value that is tried makes one.
     """
     names = [axis.fact for axis in axes]
-    tried = [[*range(axis.low, axis.high + 1)[:_MOST_TRIED], axis.high] for axis in axes]
+    spans = [range(axis.low, axis.high + 1) for axis in axes]
+    most = _MOST_TRIED if len(axes) == 1 else _MOST_TRIED_EACH
+    tried = [dict.fromkeys([*span[:most], span[-1]]) for span in spans]
     for values in product(*tried):
         found = dict(zip(names, values, strict=True))
         if impossibility(spec(**{**facts, **found})) is None:
             return found
-    spans = " and ".join(f"{axis.fact} from {axis.low} to {axis.high}" for axis in axes)
+    asked = " and ".join(f"{axis.fact} from {axis.low} to {axis.high}" for axis in axes)
+    whole = all(len(span) == len(some) for span, some in zip(spans, tried, strict=True))
+    highest = {axis.fact: axis.high for axis in axes}
+    low, high = impossibility(spec(**facts)), impossibility(spec(**{**facts, **highest}))
+    requirements = dict.fromkeys(str(one).partition(", got ")[0] for one in (low, high))
     raise UsageFailure(
-        f"no {spans} makes a possible call",
-        cause=f"at the low end, {impossibility(spec(**facts))}",
+        f"no {asked} makes a possible call" if whole else f"no possible call was found for {asked}",
+        cause=next(iter(requirements))
+        if len(requirements) == 1
+        else f"at the low end, {low}; at the high end, {high}",
     )
 
 
-_MOST_TRIED: Final = 256
+_MOST_TRIED: Final = 1 << 16
+_MOST_TRIED_EACH: Final = 1 << 8
 
 
 def _place(options: DeviceOptions) -> Place:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tileops.cli._render import Line, columns
-from tileops.introspect.maps import Interval, Raster, SelectionLine, Stripes, folded
+from tileops.introspect.maps import IMPOSSIBLE, Interval, Raster, SelectionLine, Stripes, folded
+from tileops.ops._possible import impossibility
 
 __all__ = ["line_lines", "raster_lines"]
 
@@ -24,6 +26,21 @@ def line_lines(found: SelectionLine) -> Iterator[Line]:
     yield from columns(rows)
     if not found.complete:
         yield ((f"  further changes beyond {found.intervals[-1].high}", "yellow"),)
+    unselected = {one.outcome: one for one in reversed(found.intervals) if _why(one) is not None}
+    yield from columns([_why_row(axis.fact, one) for one in reversed(unselected.values())])
+
+
+def _why_row(fact: str, one: Interval) -> Line:
+    return ((f"  {one.outcome} at {fact} {one.low}", "dim"), (_why(one) or "", "dim"))
+
+
+def _why(one: Interval) -> str | None:
+    """Say why nothing is selected at the low end of an interval, or how to ask; None elsewhere."""
+    selection = one.witness.selection
+    if one.outcome == IMPOSSIBLE:
+        call: Any = selection.call
+        return impossibility(call)
+    return selection.command() if selection.selected is None else None
 
 
 def _interval(one: Interval) -> Line:
