@@ -94,15 +94,8 @@ def test_the_general_implementation_serves(notices):
         "    nearest call that selects it: dtype float16 instead of float32",
         "  Reproduce it with: tileops explain NotingFwdOp --interface layer_norm "
         "--import ops.noting --import test_fallback --n 32 --eps 1e-05 --dtype float32 "
-        "--device cpu" + _stated(),
+        "--device cpu",
     ]
-
-
-def _stated():
-    from tileops.device import facts_of
-
-    facts = facts_of(torch.device("cpu"))
-    return "" if facts.sm_count is None else f" --sm-count {facts.sm_count}"
 
 
 def test_the_line_of_the_call(notices):
