@@ -115,16 +115,12 @@ class BatchNormBwdCall(BatchNormCall):
 
 @dataclasses.dataclass(frozen=True)
 class InstanceNormCall(BatchNormCall):
-    """Instance normalization by the planes' own statistics."""
-
-    has_running_stats: bool = False
+    """Instance normalization by the planes' own statistics; running ones play no part."""
 
     def impossible(self) -> str | None:
         """A plane of one element has no statistics to normalize by."""
         if self.spatial == 1:
             return "spatial must be more than 1 where statistics are taken, got 1"
-        if self.has_running_stats:
-            return "has_running_stats must be false, for none are moved"
         return super().impossible() or self._too_many_planes()
 
 
