@@ -116,7 +116,7 @@ def test_an_unknown_name_or_value_is_answered_with_the_nearest(cli, words, fragm
         ),
         pytest.param(
             ["explain", "GQADenseFwdOp", "--seqlen-kv", "8", "--sm-scale", "nan"],
-            "--sm-scale takes a finite number; got 'nan'",
+            "--sm-scale takes a finite number or none; got 'nan'",
             id="not-a-number-where-every-number-goes",
         ),
         pytest.param(
@@ -248,3 +248,86 @@ def test_the_op_is_found_wherever_it_stands(cli, words):
 def test_dtypes_have_several_spellings(cli, given, stands_for):
     """The answer always uses torch's name."""
     assert f"dtype {stands_for};" in cli(*NORM, "--n", "4", "--dtype", given).out
+
+
+BATCH_NORM = ("explain", "BatchNormFwdOp", "--gpu", "h200")
+STATISTICS = ("running_mean=f32[3]", "running_var=f32[3]")
+X = "input=f16[2,3,4]"
+TRAIN, INFER = "batch_norm_fwd_train", "batch_norm_fwd_infer"
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        pytest.param(
+            (X,),
+            [
+                "error: BatchNormFwdOp: running_mean must be given with training = False, got None",
+                f"help: with training=true it asks {TRAIN}",
+            ],
+            id="a-parameter-that-needs-less",
+        ),
+        pytest.param(
+            (X, *STATISTICS, "--interface", TRAIN),
+            [
+                f"error: this call asks {TRAIN} for no kernel",
+                f"help: it asks {INFER}",
+                f"help: with training=true it asks {TRAIN}",
+            ],
+            id="training-asked-with-a-call-of-inference",
+        ),
+        pytest.param(
+            (X, *STATISTICS, "training=true", "--interface", INFER),
+            [
+                f"error: this call asks {INFER} for no kernel",
+                f"help: it asks {TRAIN}",
+                f"help: with training=false it asks {INFER}",
+            ],
+            id="inference-asked-with-a-call-of-training",
+        ),
+        pytest.param(
+            (X, *STATISTICS, "--why-not", "fwd_train_wide"),
+            [f"error: this call asks {INFER}, which fwd_train_wide is no key of"],
+            id="key-of-an-interface-that-is-not-asked",
+        ),
+        pytest.param(
+            ("--n", "2", "--c", "3", "--no-has-running-stats", "--interface", INFER),
+            [
+                "error: no op makes such a call: has_running_stats must be true in inference",
+                f"help: --interface {TRAIN} has such a call",
+            ],
+            id="facts-of-training",
+        ),
+        pytest.param(
+            ("--n", "1", "--c", "3", "--no-has-running-stats"),
+            [
+                "error: no op makes such a call: n * spatial must be more than 1 in training, got "
+                f"1 ({TRAIN}); has_running_stats must be true in inference ({INFER})"
+            ],
+            id="facts-of-neither",
+        ),
+        pytest.param(
+            ("--n", "2", "--c", "3", "--training"),
+            [
+                "error: no fact or option '--training'",
+                "help: training is a parameter of the op; a call that is given as tensors has it "
+                "as training=, and facts go to an --interface",
+            ],
+            id="a-parameter-as-an-option",
+        ),
+        pytest.param(
+            ("--n", "2", "--c", "3", "training=true"),
+            [
+                "error: --n states a fact, and training= a call that has its own",
+                "help: ask by facts or by tensors, not by both",
+                f"help: facts are asked about by --interface: {TRAIN}, {INFER}",
+            ],
+            id="facts-and-a-parameter",
+        ),
+    ],
+)
+def test_what_would_make_the_call_is_named(cli, words, lines):
+    """An op of several interfaces says which parameter or interface the words are right for."""
+    result = cli(*BATCH_NORM, *words)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines()[: len(lines)] == lines

@@ -28,7 +28,7 @@ from tileops.introspect.explanation import Place
 from tileops.introspect.maps import Axis, Raster, SelectionLine, line, raster
 from tileops.introspect.symbolic.exploration import explore
 from tileops.ops._possible import impossibility
-from tileops.selection import fact_flag
+from tileops.selection import SelectionTable, fact_flag
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def ask(
         given = {**stated, **{axis.fact: axis.low for axis in axes}}
         facts, defaulted = complete_facts(op, names[0], given)
         facts |= _possible(spec, facts, axes)
-        place = _place(options)
+        place = _place(options, tables[names[0]])
         call = place.call(spec, facts).resolved()
         explored = explore(tables[names[0]], spec, (machine_of(call),))
         values = explored.form.values(call)
@@ -139,14 +139,16 @@ _MOST_TRIED: Final = 1 << 16
 _MOST_TRIED_EACH: Final = 1 << 8
 
 
-def _place(options: DeviceOptions) -> Place:
+def _place(options: DeviceOptions, table: SelectionTable) -> Place:
     places = read_places(options)
-    if len(places.places) > 1:
-        raise UsageFailure(
-            "a map is of one device; none was named, and this machine has no GPU",
-            remedy="--gpu h200, --arch 90 or --device cpu",
-        )
-    return places.places[0]
+    if len(places.places) == 1:
+        return places.places[0]
+    others = {device for one in table.candidates for device in one.implementation.devices}
+    ways = ["--gpu h200", "--arch 90", *(f"--device {one}" for one in sorted(others - {"cuda"}))]
+    raise UsageFailure(
+        "a map is of one device; none was named, and this machine has no GPU",
+        remedy=f"{', '.join(ways[:-1])} or {ways[-1]}",
+    )
 
 
 def render(answer: SelectionMap, form: str) -> None:

@@ -106,7 +106,8 @@ def read_value(row: FactRow, text: str, label: str) -> Any:
         repr(value)
         return value
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        wanted = _WANTED.get(row.kind, f"a {row.kind}")
+        wanted = _WANTED.get(row.kind.partition("[")[0], f"a {row.kind}")
+        wanted += " or none" if row.optional else ""
         allowed = f", {row.range}" if row.range else ""
         raise UsageFailure(f"{label} takes {wanted}{allowed}; got {shortened(text)}") from None
 
@@ -118,7 +119,13 @@ def _number(text: str) -> float:
     return value
 
 
-_WANTED = {"int": "a whole number", "float": "a finite number"}
+_WANTED = {
+    "int": "a whole number",
+    "float": "a finite number",
+    "bool": "true or false",
+    "tuple": "values with commas between them, such as 16,32 or 'a','b'",
+    "frozenset": "values with commas between them, such as 16,32 or 'a','b'",
+}
 
 
 def read_dtype(text: str, label: str) -> str:
@@ -130,7 +137,7 @@ def read_dtype(text: str, label: str) -> str:
     name = text.removeprefix("torch.").lower()
     if name not in DTYPES:
         names = sorted(set(DTYPES.values()))
-        raise unknown("dtype", text, names, f"{label} takes {', '.join(names)}")
+        raise unknown("dtype", text, DTYPES, f"{label} takes {', '.join(names)}")
     return DTYPES[name]
 
 
