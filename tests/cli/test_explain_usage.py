@@ -202,6 +202,26 @@ def test_help_of_an_op_lists_its_workloads(cli):
     assert {"square-4096", "attention-output-tokens-4096", "input-gradient-4096"} <= set(names)
 
 
+@pytest.mark.parametrize("command", ["explain", "map"])
+def test_help_of_an_op_lists_its_interfaces(cli, command):
+    """Where there are several, each has a sentence and its facts."""
+    result = cli(command, "BatchNormFwdOp", "--help")
+    section = " ".join(result.out.partition("\nInterfaces:\n")[2].partition("\n\n")[0].split())
+    assert section == (
+        "batch_norm_fwd_train Batch normalization by the statistics of the batch, which move the "
+        "running ones; its calls have every fact above "
+        "batch_norm_fwd_infer Batch normalization by running statistics; its calls have every fact "
+        "above"
+    )
+    assert "Interfaces:" not in cli(command, "LayerNormFwdOp", "--help").out
+
+
+def test_help_lists_the_facts_of_interfaces_that_differ(cli):
+    """An interface whose calls have fewer facts than the op names its own."""
+    out = " ".join(cli("explain", "BlendFwdOp", "--import", "acme_blend", "--help").out.split())
+    assert "to state precedence; its calls have --n, --parts" in out
+
+
 @pytest.mark.parametrize(
     "words",
     [

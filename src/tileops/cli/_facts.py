@@ -46,6 +46,14 @@ class FactsCommand(PlainCommand):
         except click.NoSuchOption as error:
             raise self._no_such_option(error, row) from None
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Add the interfaces of the op that was named, where there are several."""
+        super().format_options(ctx, formatter)
+        row: OpRow | None = ctx.meta.get(ROW)
+        if row is not None and len(row.interfaces) > 1:
+            with formatter.section("Interfaces"):
+                formatter.write_dl([(name, _about(row, name)) for name in row.interfaces])
+
     def _op_name(self, ctx: click.Context, args: list[str]) -> str | None:
         """Return the first argument that is no option and no option's value."""
         takes_value = {
@@ -79,6 +87,13 @@ class FactsCommand(PlainCommand):
             dict.fromkeys([*facts, *own]),
             "\n".join([*_as_word(row, error.option_name), remedy]),
         )
+
+
+def _about(row: OpRow, interface: str) -> str:
+    """Say what an interface is, and which of the op's facts its calls have."""
+    own = [fact_flag(one.name) for one in row.interfaces[interface]]
+    has = "every fact above" if len(own) == len(row.facts()) else ", ".join(own) or "no facts"
+    return f"{row.about.get(interface) or 'A kernel interface'}; its calls have {has}"
 
 
 def _as_word(row: OpRow, option: str) -> list[str]:

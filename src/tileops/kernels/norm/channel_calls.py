@@ -41,7 +41,8 @@ class BatchNormCall(CallSpec):  # tileops: ignore[contract-placement] -- call_sp
         momentum: How far running statistics move towards those of the batch, 1 for all the way.
         has_weight: Whether channels are scaled.
         has_bias: Whether channels are shifted.
-        has_running_stats: Whether running statistics are given.
+        has_running_stats: Whether running statistics are given; inference needs them, and so does
+            instance normalization that moves them.
     """
 
     n: Annotated[int, Range(1, 2**31 - 1)] = 0
