@@ -37,13 +37,16 @@ def test_a_line_folds_what_repeats(cli):
     [
         pytest.param(
             ("GQADenseFwdOp", "--vary", "heads=1..9", "--seqlen-kv", "64", "--gpu", "h200"),
-            "impossible at heads 1 heads must be a multiple of heads_kv, got 1 and 4",
+            ["impossible at heads 1: heads must be a multiple of heads_kv, got 1 and 4"],
             id="impossible",
         ),
         pytest.param(
             ("LayerNormFwdOp", "--vary", "n=9..12", "--gpu", "b200"),
-            "unserved at n 9 tileops explain LayerNormFwdOp --interface layer_norm --n 9 "
-            "--eps 1e-05 --dtype float16 --arch 100 --sm-count 148 --smem-budget 232448",
+            [
+                "unserved at n 9; ask why:",
+                "tileops explain LayerNormFwdOp --interface layer_norm --n 9 --eps 1e-05 "
+                "--dtype float16 --arch 100 --sm-count 148 --smem-budget 232448",
+            ],
             id="unserved",
         ),
     ],
@@ -51,8 +54,8 @@ def test_a_line_folds_what_repeats(cli):
 def test_a_line_says_why_nothing_is_selected(cli, words, said):
     """The first call of such an outcome has its reason, or the command that gives it."""
     lines = [" ".join(line.split()) for line in cli("map", *words).out.splitlines()]
-    assert lines[-1] == said
-    assert sum(line.startswith(said.split(" at ")[0]) for line in lines) == 1
+    assert lines[-len(said) :] == said
+    assert sum(" at " in line for line in lines) == 1
 
 
 @pytest.mark.parametrize(

@@ -26,21 +26,24 @@ def line_lines(found: SelectionLine) -> Iterator[Line]:
     yield from columns(rows)
     if not found.complete:
         yield ((f"  further changes beyond {found.intervals[-1].high}", "yellow"),)
-    unselected = {one.outcome: one for one in reversed(found.intervals) if _why(one) is not None}
-    yield from columns([_why_row(axis.fact, one) for one in reversed(unselected.values())])
+    unselected = {
+        one.outcome: one
+        for one in reversed(found.intervals)
+        if one.outcome == IMPOSSIBLE or one.witness.selection.selected is None
+    }
+    for one in reversed(unselected.values()):
+        yield from _why_lines(axis.fact, one)
 
 
-def _why_row(fact: str, one: Interval) -> Line:
-    return ((f"  {one.outcome} at {fact} {one.low}", "dim"), (_why(one) or "", "dim"))
-
-
-def _why(one: Interval) -> str | None:
-    """Say why nothing is selected at the low end of an interval, or how to ask; None elsewhere."""
-    selection = one.witness.selection
+def _why_lines(fact: str, one: Interval) -> Iterator[Line]:
+    """Yield why nothing is selected at the low end of an interval, or how to ask."""
+    selection, where = one.witness.selection, f"  {one.outcome} at {fact} {one.low}"
     if one.outcome == IMPOSSIBLE:
         call: Any = selection.call
-        return impossibility(call)
-    return selection.command() if selection.selected is None else None
+        yield ((f"{where}: ", "dim"), (impossibility(call) or "", "dim"))
+    elif (command := selection.command()) is not None:
+        yield ((f"{where}; ask why:", "dim"),)
+        yield ((f"    {command}", "dim"),)
 
 
 def _interval(one: Interval) -> Line:
