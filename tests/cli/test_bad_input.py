@@ -147,7 +147,7 @@ def here(cli, tmp_path, monkeypatch):
         ),
         pytest.param(
             (*BATCH_NORM, "--why-not", "fwd_train_wide"), 2,
-            "no possible key of BatchNormFwdOp 'fwd_train_wide'; known: fwd_infer_kernel",
+            "BatchNormFwdOp has no possible key 'fwd_train_wide'; known: fwd_infer_kernel",
             (*BATCH_NORM, "--expect", "fwd_infer_kernel"), id="a-key-of-an-impossible-interface",
         ),
         pytest.param(

@@ -284,7 +284,7 @@ def test_why_not_is_answered_for_the_request_that_has_the_key(cli):
         ),
         pytest.param(
             [*NORM, "--workload", "hidden-4096-tokens"],
-            ["no workload of LayerNormFwdOp 'hidden-4096-tokens'", "hidden-4096-token-1"],
+            ["LayerNormFwdOp has no workload 'hidden-4096-tokens'", "hidden-4096-token-1"],
             id="workload",
         ),
         pytest.param([*NORM, "eps=1", "eps=1"], ["eps= is given twice"], id="again"),

@@ -69,7 +69,7 @@ def read_call(
             remedy=f"ask by its facts: {', '.join(fact_flag(f.name) for f in row.facts())}",
         )
     if workload is not None and workload not in row.workloads:
-        raise unknown(f"workload of {row.name}", workload, row.workloads)
+        raise unknown("workload", workload, row.workloads, of=row.name)
     inputs: dict[str, GivenTensor | None] = {}
     params: dict[str, Any] = {}
     kinds = {one.name: one for one in row.params}

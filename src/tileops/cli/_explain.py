@@ -216,7 +216,7 @@ def _check_keys(question: Question, keys: Sequence[str], what: str = "key") -> N
     """Reject a key that none of the interfaces asked about has."""
     for key in (question.why_not, question.expect):
         if key is not None and key not in keys:
-            raise unknown(f"{what} of {question.row.name}", key, keys)
+            raise unknown(what, key, keys, of=question.row.name)
 
 
 def _check_target(op: type[Op], target: str | None) -> None:

@@ -95,6 +95,8 @@ def _read_device(options: DeviceOptions) -> torch.device:
     try:
         device = torch.device(text)
     except RuntimeError:
+        if kind.lower() in ("gpu", "nvidia"):
+            raise UsageFailure(f"no device {text!r}; did you mean cuda?", remedy=remedy) from None
         raise unknown("device", kind, known, remedy) from None
     if device.type == "cuda" and device.index is not None and options.arch is None:
         try:
