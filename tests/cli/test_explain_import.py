@@ -141,15 +141,15 @@ def test_a_question_that_needs_torch_says_how_to_get_it(shell, environment, tmp_
 @pytest.mark.parametrize(
     ("given", "remedy"),
     [
-        pytest.param("acme_short_rows.py", "--import acme_short_rows\n", id="file"),
-        pytest.param("./acme_short_rows.py", "--import acme_short_rows\n", id="here"),
+        pytest.param("acme_short_rows.py", "write acme_short_rows\n", id="file"),
+        pytest.param("./acme_short_rows.py", "write acme_short_rows\n", id="here"),
         pytest.param(
             "lab/acme_rows.py",
-            "--import acme_rows in the folder lab, or with it in PYTHONPATH\n",
+            "write acme_rows, asked from the folder lab or with that in PYTHONPATH\n",
             id="elsewhere",
         ),
         pytest.param(
-            "lab/acme_rows", "--import acme_rows in the folder lab, or with", id="without-suffix"
+            "lab/acme_rows", "write acme_rows, asked from the folder lab or", id="without-suffix"
         ),
     ],
 )
@@ -158,7 +158,7 @@ def test_a_file_is_no_module(cli, given, remedy):
     result = cli(*NORM, "--n", "8", "--import", given)
 
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"error: --import takes the name of a module, and {given!r} is")
+    assert result.err.startswith(f"error: {given!r} is a file, and a module is named as Python")
     assert f"help: {remedy}" in result.err
 
 

@@ -245,7 +245,9 @@ def test_a_target_that_would_serve_comes_first(cli):
 )
 def test_expectations_hold_for_tensors(cli, words, code):
     """--expect, --import and --without mean what they mean with facts."""
-    assert cli(*words).code == code
+    result = cli(*words)
+    assert result.code == code
+    assert ("note: --expect layer_norm is not met\n" in result.err) is (code == 1)
 
 
 def test_why_not_is_answered_for_the_request_that_has_the_key(cli):

@@ -52,10 +52,10 @@ def _check_module(name: str) -> None:
     """
     folder, file = os.path.split(os.path.normpath(name) if name else name)
     if folder or os.sep in name or name.endswith(".py"):
-        path = f" in the folder {folder}, or with it in PYTHONPATH" if folder else ""
+        path = f", asked from the folder {folder} or with that in PYTHONPATH" if folder else ""
         raise UsageFailure(
-            f"--import takes the name of a module, and {name!r} is that of a file",
-            remedy=f"--import {file.removesuffix('.py') or 'MODULE'}{path}",
+            f"{name!r} is a file, and a module is named as Python imports it",
+            remedy=f"write {file.removesuffix('.py') or 'its name'}{path}",
         )
     if not all(name.split(".")):
         raise UsageFailure(f"a module is named in full, such as acme.kernels; got {name!r}")
