@@ -351,3 +351,11 @@ def test_what_would_make_the_call_is_named(cli, words, lines):
     result = cli(*BATCH_NORM, *words)
     assert (result.code, result.out) == (2, "")
     assert result.err.splitlines()[: len(lines)] == lines
+
+
+def test_a_name_in_another_case_is_the_one_meant(cli):
+    """No other name is offered beside it."""
+    result = cli("explain", "layernormfwdop", "--n", "8")
+    assert result.err.splitlines()[0] == (
+        "error: no op 'layernormfwdop'; did you mean LayerNormFwdOp?"
+    )

@@ -105,6 +105,8 @@ _MANY = 30
 
 def _nearest(name: str, names: list[str], cutoff: float) -> list[str]:
     folded = {_folded(one): one for one in names}
+    if _folded(name) in folded:
+        return [folded[_folded(name)]]
     near = difflib.get_close_matches(_folded(name), folded, n=3, cutoff=cutoff)
     return [folded[one] for one in near]
 

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from tileops.cli._failure import UsageFailure, shortened, unknown
 from tileops.cli._index import FactRow
+from tileops.device import board_named
 from tileops.selection import fact_flag
 
 DTYPES: dict[str, str] = {
@@ -149,8 +150,10 @@ def read_arch(text: str) -> int:
     """
     digits = text.lower().removeprefix("sm").removeprefix("_").removesuffix("a").replace(".", "")
     if not (digits.isdecimal() and len(digits) < 10):
+        board = board_named(text)
         raise UsageFailure(
-            f"--arch takes an architecture such as 90 or sm_90; got {shortened(text)}"
+            f"--arch takes an architecture such as 90 or sm_90; got {shortened(text)}",
+            remedy=None if board is None else f"--gpu {board.name} names a board",
         )
     return int(digits)
 
