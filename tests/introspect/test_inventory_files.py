@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -210,6 +212,43 @@ def test_a_change_beside_unmodelled_code_names_what_it_assumes() -> None:
     assert ("log",) in {one.assumed for one in found.changes}
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        pytest.param("acme 1.2", "acme 1.3.dev1+g12", [], id="release"),
+        pytest.param("acme 1.2", "acme", [], id="written-with-the-version"),
+        pytest.param("acme", None, [], id="had-by-import"),
+        pytest.param("acme", "other", ["tiled: distribution acme -> other"], id="provider"),
+        pytest.param("entry point acme", "entry point other",
+                     ["tiled: distribution entry point acme -> entry point other"],
+                     id="no-distribution"),
+    ],
+)  # fmt: skip
+def test_a_release_of_the_provider_is_no_change(old: str, new: str | None, said: list[str]) -> None:
+    """A key is told by the name of its distribution; the version decides no call."""
+    before = record(GemmCall, **GEMM)
+
+    def provided(by: str | None) -> InterfaceRecord:
+        tiled = msgspec.structs.replace(before.keys["tiled"], distribution=by)
+        return msgspec.structs.replace(before, keys={**before.keys, "tiled": tiled})
+
+    found = compare_interfaces("Op", "example", provided(old), provided(new))
+
+    assert list(found.declarations) == said
+    assert found.changes == ()
+
+
+def test_the_code_that_is_compared_is_no_ones_but_the_class_s() -> None:
+    """What tileops and Python give every class is left out of the hash of unmodelled code."""
+    log = LogarithmGemm
+    named = {inspect.getsourcefile(one) for one in (log, GemmCall)}
+    digest = hashlib.blake2b(digest_size=16)
+    for file in sorted(map(str, named)):
+        digest.update(Path(file).read_bytes())
+
+    assert record(GemmCall, log=log).keys["log"].source == digest.hexdigest()
+
+
 def _families() -> dict[str, FamilyRecord]:
     return dict(families(in_tree_ops().values(), {}))
 
@@ -239,6 +278,12 @@ def test_files_survive_being_written(tmp_path: Path) -> None:
         pytest.param('{"family": "norm"}', "missing required field", id="missing-field"),
         pytest.param('{"schema": "tileops.inventory/2.0", "family": "norm", "machines": [], '
                      '"ops": {}}', "has the schema tileops.inventory/2.0", id="other-version"),
+        pytest.param('{"schema": "tileops.inventory/1.0", "family": "../norm", "machines": [], '
+                     '"ops": {}}', "holds the family '../norm'", id="another-name"),
+        pytest.param('{"schema": "tileops.inventory/1.0", "family": "norm", "machines": [], '
+                     '"ops": {}, "ops": {}}', "states 'ops' twice", id="a-name-twice"),
+        pytest.param('{"schema": "tileops.inventory/1.0", "family": "norm", "machines": [], '
+                     '"ops": {}, "x": NaN}', "invalid character", id="not-a-number"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_inventory_is_named(tmp_path: Path, text: str, fragment: str) -> None:

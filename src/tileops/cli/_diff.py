@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from tileops.cli._diff_json import diff_record
 from tileops.cli._diff_text import diff_lines, diff_markdown, outcome_text, region_text
-from tileops.cli._failure import LoadFailure
+from tileops.cli._failure import LoadFailure, shortened
 from tileops.cli._render import write
 from tileops.cli._stdout import emit
-from tileops.errors import InventoryError
+from tileops.errors import InventoryError, MissingInventoryError
 from tileops.introspect.diff import InventoryDiff, diff
 from tileops.introspect.inventory import (
     FamilyRecord,
+    folders_of,
     read_folder,
     read_revision,
 )
@@ -34,22 +36,37 @@ def ask(base: str, head: str, folder: str) -> InventoryDiff:
 
 def _read(source: str, folder: str) -> Mapping[str, FamilyRecord]:
     try:
-        if source and Path(source).is_dir():
+        if os.path.isdir(source):
             return _read_folder(Path(source))
         return read_revision(source, folder, Path.cwd())
     except InventoryError as error:
+        remedy = "BASE and HEAD are folders of inventory files, or git revisions that hold --folder"
+        if isinstance(error, MissingInventoryError) and not os.path.isdir(source):
+            remedy = _remedy_for(source)
         raise LoadFailure(
-            f"no inventory in {source!r}",
-            cause=str(error),
-            remedy="give a folder of inventory files, or a git revision and --folder",
+            f"no inventory in {shortened(source)}", cause=str(error), remedy=remedy
         ) from error
+
+
+def _remedy_for(revision: str) -> str:
+    """Say how to compare with a revision that has no inventory where it was looked for."""
+    held = folders_of(revision, Path.cwd())
+    if held:
+        return "\n".join(f"--folder {one} is where {revision} has one" for one in held)
+    return (
+        f"{revision} is from before there was an inventory; its code can still write one: "
+        f"git worktree add ../old {revision}, and with that installed\n"
+        "tileops inventory --import MODULE --folder ../before --update, where --import names a "
+        "backend of its own; then\n"
+        "tileops diff ../before HEAD compares with it"
+    )
 
 
 def _read_folder(folder: Path) -> Mapping[str, FamilyRecord]:
     found = read_folder(folder)
     if not found:
         # Compared with nothing, everything would be new; with nothing either, all the same.
-        raise InventoryError(source=str(folder), problem="there is no inventory file")
+        raise MissingInventoryError(source=str(folder), problem="there is no inventory file")
     return found
 
 

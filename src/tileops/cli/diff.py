@@ -53,6 +53,11 @@ def diff(
             "--folder names a folder of a revision, got ''",
             remedy="leave it out for the inventory of this package",
         )
+    for side in (base, head):
+        if not side or side.startswith("-"):
+            raise UsageFailure(
+                f"{side!r} names no folder and no revision", remedy="tileops diff main HEAD"
+            )
     from tileops.cli._diff import FOLDER, ask, render
 
     found = ask(base, head, FOLDER if folder is None else folder)

@@ -69,7 +69,7 @@ from tileops.errors._gradient import (
     RepeatedGradientNameError,
     SecondDerivativeError,
 )
-from tileops.errors._inventory import InventoryError
+from tileops.errors._inventory import InventoryError, MissingInventoryError
 from tileops.errors._manifest import (
     ExpressionError,
     ManifestError,
@@ -167,6 +167,7 @@ __all__ = [
     "MissingCompilerError",
     "MissingExtraError",
     "MissingInputError",
+    "MissingInventoryError",
     "MissingSignatureError",
     "NoGradientOfInputError",
     "NoMemoryError",
