@@ -23,6 +23,7 @@ _INTRODUCTION = """\
 `tileops` answers questions about selection, without running a kernel.
 stdout carries the answer, and stderr everything else.
 Where stdout is no terminal there is no colour, no box and no wrapping, and the same question has the same bytes as its answer.
+The tables of `trace` keep to the width of the terminal, and to 80 columns elsewhere: what has no room in its column stands below the row.
 
 ## Exit codes
 

@@ -112,6 +112,18 @@ def test_a_terminal_gets_colours_and_reasons_wrapped_in_their_column(environment
     assert "through" in second
 
 
+def test_a_table_fits_the_terminal(environment):
+    """The recording of the example, on 80 columns and on as many as it likes."""
+    example = Path(__file__).parents[2] / "docs" / "examples" / "traced_block.h200.jsonl"
+    words = ["trace", "show", str(example)]
+
+    narrow = on_terminal(environment, words, NO_COLOR="1")
+    wide = on_terminal(environment, words, NO_COLOR="1", COLUMNS="400")
+
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert len(wide.splitlines()) == 1 + 1 + 17 + 1 + 3 + 1
+
+
 def test_a_failure_on_a_terminal_keeps_its_help_line(environment):
     """A person is told as much as a pipe."""
     shown = on_terminal(environment, ["explain", "LayerNormFwd"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import msgspec
 from tileops import __version__
 from tileops.call_spec import spell
 from tileops.cli._failure import UsageFailure
-from tileops.cli._render import write
+from tileops.cli._folded_table import folded_lines
+from tileops.cli._render import columns_at_hand, write
 from tileops.cli._stdout import emit
-from tileops.cli._table import Table, counted, table_html, table_lines, table_markdown
+from tileops.cli._table import Table, counted, table_html, table_markdown
 from tileops.cli.trace import DEFAULT
 from tileops.introspect.trace import (
     CallRecord,
@@ -90,7 +92,8 @@ def write_tables(tables: Sequence[Table], form: str) -> None:
     elif form == "html":
         emit(table_html("tileops trace", tables))
     else:
-        write(line for one in tables for line in table_lines(one))
+        width = columns_at_hand()
+        write(line for one in tables for line in folded_lines(one, width))
 
 
 def request_of(record: CallRecord) -> str:
@@ -111,7 +114,7 @@ def _processes(recording: Recording) -> list[dict[str, Any]]:
 
 def _processes_table(recording: Recording) -> Table:
     rows = tuple(
-        (str(one.pid), one.tileops, one.torch, " ".join(one.argv)) for one in recording.headers
+        (str(one.pid), one.tileops, one.torch, shlex.join(one.argv)) for one in recording.headers
     )
     return Table("recorded processes", ("pid", "tileops", "torch", "command"), rows)
 
@@ -146,7 +149,7 @@ def _summary_tables(summary: OpSummary) -> list[Table]:
     missed = ("interface", "key", "calls", "served by", "first call at", "reason", "explain")
     tables = [
         Table(title, ("interface", "served by", "calls", "share", "kinds"), keys),
-        Table(f"{summary.op}: first choices that did not serve", missed, refusals),
+        Table(f"{summary.op}: first choices that did not serve", missed, refusals, head=4),
         Table(f"{summary.op}: calls that failed", ("calls", "first call at", "error"), errors),
     ]
     return [table for table in tables if table.rows]
@@ -167,4 +170,4 @@ def _records_table(recording: Recording) -> Table:
         )
         for one in recording.calls
     )
-    return Table(counted(len(rows), "record"), names, rows)
+    return Table(counted(len(rows), "record"), names, rows, head=4)
