@@ -80,8 +80,14 @@ def render(audit: Audit, form: str) -> None:
 
 
 def _report(audit: Audit) -> FindingReport:
-    findings = findings_of(audit, Path.cwd())
+    findings = findings_of(audit, _checkout(Path.cwd()))
     files = len({one.path for one in findings})
     return FindingReport.of(
         SCHEMA, "tileops audit", version("tileops"), files=files, rules=RULES, findings=findings
     )
+
+
+def _checkout(folder: Path) -> Path:
+    """Return the repository that a folder lies in, which services count paths from, or itself."""
+    around = (folder, *folder.parents)
+    return next((one for one in around if (one / ".git").exists()), folder)
