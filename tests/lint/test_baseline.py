@@ -93,10 +93,10 @@ def test_update_forgets_what_is_gone(project, cli):
         ),
     ],
 )
-def test_broken_baseline_exits_with_2(project, cli, text, said):
+def test_broken_baseline_exits_with_3(project, cli, text, said):
     """A baseline that cannot be read does not count as one that knows nothing."""
     (project / "known.json").write_text(text)
     run = cli("lint")
-    assert (run.code, run.out) == (2, "")
+    assert (run.code, run.out) == (3, "")
     assert said in run.err
     assert (project / "known.json").read_text() == text

@@ -13,7 +13,8 @@ from tileops.cli._failure import LoadFailure, shortened
 from tileops.cli._render import write
 from tileops.cli._stdout import emit
 from tileops.errors import InventoryError, MissingInventoryError
-from tileops.introspect.diff import InventoryDiff, diff
+from tileops.findings import annotation
+from tileops.introspect.diff import InventoryDiff, Kind, diff
 from tileops.introspect.inventory import (
     FamilyRecord,
     folders_of,
@@ -93,13 +94,14 @@ def _annotations(found: InventoryDiff) -> list[str]:
                 f"{region_text(change)}: {change.command}"
             )
             level = "notice" if change.new.startswith("key:") else "warning"
-            lines.append(f"::{level} title={_escaped(title)}::{_escaped(text)}\n")
+            lines.append(annotation(level, text, title=title))
         for text in (*one.declarations, *one.workloads):
-            lines.append(f"::notice title={_escaped(title)}::{_escaped(text)}\n")
-        for text in (*one.not_compared, *one.undecided):
-            lines.append(f"::warning title={_escaped(title)}::not compared: {_escaped(text)}\n")
+            lines.append(annotation("notice", text, title=title))
+        for text in one.not_compared:
+            lines.append(annotation("warning", f"not compared: {text}", title=title))
+        for text in one.undecided:
+            doubt = f"not proved that no call changed {text}"
+            lines.append(annotation("warning", doubt, title=title))
+        if one.kind is not Kind.CHANGED:
+            lines.append(annotation("notice", f"the interface is {one.kind.value}", title=title))
     return lines
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

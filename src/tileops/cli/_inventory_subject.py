@@ -49,11 +49,6 @@ class Subject:
             UsageFailure: There is no such op, or the modules provide none and none is written.
             LoadFailure: A module cannot be imported, or a file holds no inventory.
         """
-        if folder == "":
-            raise UsageFailure(
-                "--folder names a folder, got ''",
-                remedy="leave it out for the inventory of this package",
-            )
         with stdout_kept_clean():
             chosen = chosen_ops(ops, modules)
             place = shipped_folder() if folder is None else Path(folder)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import msgspec
 
 from tileops import __version__
 from tileops.call_spec import spell
-from tileops.cli._failure import UsageFailure
+from tileops.cli._failure import LoadFailure
 from tileops.cli._folded_table import folded_lines
 from tileops.cli._render import columns_at_hand, write
 from tileops.cli._stdout import emit
@@ -25,6 +27,7 @@ from tileops.introspect.trace import (
     Recording,
     TraceError,
     read_recording,
+    recorded_files,
     summarise,
 )
 
@@ -63,20 +66,36 @@ def read(file: Path) -> Recording:
     """Read a recording, telling of the files that were cut off.
 
     Raises:
-        UsageFailure: There is none, or this version cannot read it.
+        LoadFailure: There is none, or this version cannot read it.
     """
     try:
         recording = read_recording(file)
     except TraceError as error:
-        # A recording is a file: what is a folder can only hold one.
-        output = file / DEFAULT if file.is_dir() else file
-        raise UsageFailure(
-            str(error),
-            remedy=f"tileops trace run -o {output} -- COMMAND makes one, if COMMAND calls an op",
-        ) from error
+        command = shlex.join(["tileops", "trace", "run", "-o", str(_free_name(file))])
+        remedy = f"{command} -- COMMAND makes one, if COMMAND calls an op"
+        raise LoadFailure(str(error), remedy=remedy) from error
     for name in recording.truncated:
         click.echo(f"warning: {name} was cut off; its last line is left out", err=True)
     return recording
+
+
+def _free_name(file: Path) -> Path:
+    """Return the name to record under: this one, unless what is in its way would be refused."""
+    # A recording is a file: what is a folder can only hold one.
+    wanted = file / DEFAULT if os.path.isdir(file) else file
+    name = wanted
+    for number in count(2):
+        if not os.path.lexists(name) and not _recorded(name):
+            return name
+        name = wanted.with_stem(f"{wanted.stem}-{number}")
+    raise AssertionError("counting never ends")
+
+
+def _recorded(name: Path) -> bool:
+    try:
+        return bool(recorded_files(name))
+    except OSError:
+        return False
 
 
 def write_json(schema: str, **members: Any) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from tileops.cli._facts import complete_op
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._file_names import FileName
 from tileops.cli._imports import require_torch
 from tileops.cli._schemas import write_schema
 
@@ -34,7 +35,10 @@ def inventory(
     ] = False,
     folder: Annotated[
         str | None,
-        typer.Option(metavar="PATH", help="The folder of the files; the package's own by default."),
+        typer.Option(
+            click_type=FileName("leave it out for the inventory of this package"),
+            help="The folder of the files; the package's own by default.",
+        ),
     ] = None,
     modules: Annotated[
         list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")

@@ -74,6 +74,9 @@ class BaselineFile:
         if self.place is None:
             return Baseline()
         try:
+            if self.place.is_fifo():
+                # Reading would wait for a writer.
+                raise BaselineError(path=self.shown, problem="is no regular file")
             document = json.loads(self.place.read_text("utf-8"))
         except FileNotFoundError:
             raise BaselineError(path=self.shown, problem="does not exist") from None

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from tileops.errors import InventoryError, MissingInventoryError
+from tileops.errors import DispatchError, InventoryError, MissingInventoryError
 from tileops.introspect.formula import FormulaSyntaxError, read
+from tileops.introspect.inventory._model import stand_in_table
 from tileops.introspect.inventory._record import SCHEMA, FamilyRecord, InterfaceRecord
 
 __all__ = [
@@ -67,6 +68,8 @@ def read_folder(folder: Path) -> Mapping[str, FamilyRecord]:
 
 
 def _content(file: Path) -> bytes:
+    if file.exists() and not file.is_file():
+        raise InventoryError(source=str(file), problem="is no regular file")
     try:
         return file.read_bytes()
     except OSError as error:
@@ -146,9 +149,10 @@ def _families(files: Iterable[tuple[str, bytes]]) -> Mapping[str, FamilyRecord]:
                 raise InventoryError(source=name, problem=problem)
             _check_names(name, content)
             _check_formulas(family)
+            _check_preferences(family)
         except RecursionError as error:
             raise InventoryError(source=name, problem="nests too deep") from error
-        except (msgspec.MsgspecError, FormulaSyntaxError) as error:
+        except (msgspec.MsgspecError, FormulaSyntaxError, DispatchError) as error:
             raise InventoryError(source=name, problem=str(error)) from error
         found[family.family] = with_machines(family)
     return found
@@ -184,6 +188,17 @@ def _check_formulas(family: FamilyRecord) -> None:
             texts = [text for key in keys for text in (key.serves, key.raises, key.unknown)]
             for text in (one.possible, *texts, *(gap.where for gap in one.accepted)):
                 read(text)
+
+
+def _check_preferences(family: FamilyRecord) -> None:
+    """Check that the keys of every interface can stand beside one another.
+
+    Raises:
+        DispatchError: They cannot.
+    """
+    for name, op in family.ops.items():
+        for interface, one in op.interfaces.items():
+            stand_in_table(name, interface, one)
 
 
 def with_machines(family: FamilyRecord) -> FamilyRecord:
