@@ -90,7 +90,7 @@ def test_run_of_no_command(shell, tmp_path):
     """A command that does not exist is wrong usage, and nothing is recorded."""
     result = shell("tileops trace run -- no-such-command-here", tmp_path)
     assert result.code == 2
-    assert "error: cannot run no-such-command-here" in result.err
+    assert "error: cannot run 'no-such-command-here'" in result.err
     assert "cause: No such file" in result.err
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,7 @@ from tileops.introspect.inventory import (
     read_revision,
     with_machines,
 )
+from tileops.introspect.inventory._check import RecordFault, check_record
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.norm.call_spec import LayerNormCall
 from tileops.ops.catalogue import in_tree_ops
@@ -247,6 +249,64 @@ def test_the_code_that_is_compared_is_no_ones_but_the_class_s() -> None:
         digest.update(Path(file).read_bytes())
 
     assert record(GemmCall, log=log).keys["log"].source == digest.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("spec", "kernels"),
+    [
+        pytest.param(LayerNormCall, LAYER_NORM, id="layer-norm"),
+        pytest.param(AttentionCall, GQA, id="attention"),
+        pytest.param(GemmCall, {**GEMM, "skinny": SkinnyGemm, "log": LogarithmGemm}, id="gemm"),
+    ],
+)
+def test_what_is_written_can_be_written(spec: Any, kernels: Kernels) -> None:
+    """The check of what is read rejects no record that exploring makes."""
+    check_record("ExampleFwdOp", "example", record(spec, **kernels))
+
+
+@pytest.mark.parametrize(
+    ("changed", "fragment"),
+    [
+        pytest.param({"possible": "(le zzz 3)"}, "no fact 'zzz' in '(le zzz 3)'", id="name"),
+        pytest.param({"possible": "(in zzz 3)"}, "no fact 'zzz'", id="member-name"),
+        pytest.param({"possible": "n"}, "a number stands where a truth belongs", id="number"),
+        pytest.param({"possible": "(le dtype 3)"}, "a value stands where a number", id="value"),
+        pytest.param({"possible": "(and n true)"}, "a number stands where a truth", id="part"),
+        pytest.param({"possible": "(le (ite true n true) 3)"}, "a truth stands", id="arms"),
+        pytest.param({"possible": "(eq n dtype)"}, "a value stands where a number", id="sides"),
+    ],
+)
+def test_a_formula_of_another_sort_is_rejected(changed: dict[str, Any], fragment: str) -> None:
+    """It names the interface and the formula, before anything is proved with it."""
+    made = msgspec.structs.replace(record(LayerNormCall, **LAYER_NORM), **changed)
+
+    with pytest.raises(RecordFault, match=re.escape(fragment)) as raised:
+        check_record("ExampleFwdOp", "example", made)
+    assert str(raised.value).startswith("ExampleFwdOp.example: ")
+
+
+@pytest.mark.parametrize(
+    ("changed", "fragment"),
+    [
+        pytest.param({"kind": "zzz"}, "fact n is one of int, real, choice, not 'zzz'", id="kind"),
+        pytest.param({"low": 0.5}, "fact n has a value that is no int", id="bound"),
+        pytest.param({"default": "x"}, "fact n has a value that is no int", id="default"),
+        pytest.param({"values": [1, [2]]}, "a value that is a list or an object", id="list"),
+        pytest.param({"name": "arch"}, "states the fact 'arch' twice", id="device-fact"),
+        pytest.param({"name": "eps"}, "states the fact 'eps' twice", id="twice"),
+    ],
+)
+def test_a_fact_that_no_call_has_is_rejected(changed: dict[str, Any], fragment: str) -> None:
+    """Its name, its kind and its values are those of facts."""
+    made = record(LayerNormCall, **LAYER_NORM)
+    facts = [
+        msgspec.structs.replace(one, **changed) if one.name == "n" else one for one in made.facts
+    ]
+
+    with pytest.raises(RecordFault, match=re.escape(fragment)):
+        check_record(
+            "ExampleFwdOp", "example", msgspec.structs.replace(made, possible="true", facts=facts)
+        )
 
 
 def _families() -> dict[str, FamilyRecord]:

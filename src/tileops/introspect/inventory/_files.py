@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from tileops.errors import DispatchError, InventoryError, MissingInventoryError
-from tileops.introspect.formula import FormulaSyntaxError, read
-from tileops.introspect.inventory._model import stand_in_table
+from tileops.errors import InventoryError, MissingInventoryError
+from tileops.introspect.formula import FormulaSyntaxError
+from tileops.introspect.inventory._check import RecordFault, check_record
 from tileops.introspect.inventory._record import SCHEMA, FamilyRecord, InterfaceRecord
 
 __all__ = [
@@ -148,11 +148,10 @@ def _families(files: Iterable[tuple[str, bytes]]) -> Mapping[str, FamilyRecord]:
                 problem = f"holds the family {family.family!r}, and a file is named after its own"
                 raise InventoryError(source=name, problem=problem)
             _check_names(name, content)
-            _check_formulas(family)
-            _check_preferences(family)
+            _check_records(family)
         except RecursionError as error:
             raise InventoryError(source=name, problem="nests too deep") from error
-        except (msgspec.MsgspecError, FormulaSyntaxError, DispatchError) as error:
+        except (msgspec.MsgspecError, FormulaSyntaxError, RecordFault) as error:
             raise InventoryError(source=name, problem=str(error)) from error
         found[family.family] = with_machines(family)
     return found
@@ -176,29 +175,16 @@ def _check_names(source: str, content: bytes) -> None:
         raise InventoryError(source=source, problem=f"states {repeated[0]!r} twice in one object")
 
 
-def _check_formulas(family: FamilyRecord) -> None:
-    """Read every formula once; `read` keeps them.
+def _check_records(family: FamilyRecord) -> None:
+    """Check what every interface states.
 
     Raises:
-        FormulaSyntaxError: One cannot be read.
-    """
-    for op in family.ops.values():
-        for one in op.interfaces.values():
-            keys = one.keys.values()
-            texts = [text for key in keys for text in (key.serves, key.raises, key.unknown)]
-            for text in (one.possible, *texts, *(gap.where for gap in one.accepted)):
-                read(text)
-
-
-def _check_preferences(family: FamilyRecord) -> None:
-    """Check that the keys of every interface can stand beside one another.
-
-    Raises:
-        DispatchError: They cannot.
+        RecordFault: An inventory cannot say it.
+        FormulaSyntaxError: A formula is none.
     """
     for name, op in family.ops.items():
         for interface, one in op.interfaces.items():
-            stand_in_table(name, interface, one)
+            check_record(name, interface, one)
 
 
 def with_machines(family: FamilyRecord) -> FamilyRecord:
