@@ -201,6 +201,13 @@ def test_a_folder_with_a_file_that_is_almost_an_inventory(cli, here, words, text
     [
         pytest.param(("trace", "run", "-o", "folder", "--", "true"), 3, id="record-into-a-folder"),
         pytest.param(("trace", "run", "-o", "file/t", "--", "true"), 3, id="record-in-a-file"),
+        pytest.param(("trace", "run", "-o", "/dev/null", "--", "true"), 3, id="record-away"),
+        pytest.param(("trace", "summary", "/dev/null"), 3, id="no-recording"),
+        pytest.param(
+            ("inventory", *OPS, "--update", "--folder", "new", "--format", "json"),
+            2,
+            id="a-form-of-no-listing",
+        ),
         pytest.param(("trace", "run", "-o", "", "--", "true"), 2, id="record-into-nothing"),
         pytest.param(("trace", "run", "-o", "t", "--", "no-such-word"), 2, id="no-command"),
         pytest.param(("inventory", *OPS, "--update", "--folder", "file"), 3, id="lock-in-a-file"),

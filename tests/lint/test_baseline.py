@@ -99,4 +99,9 @@ def test_broken_baseline_exits_with_3(project, cli, text, said):
     run = cli("lint")
     assert (run.code, run.out) == (3, "")
     assert said in run.err
+    assert "remove it and let tileops lint --update-baseline write it anew" in run.err
     assert (project / "known.json").read_text() == text
+    assert cli("lint", "--update-baseline").code == 3
+    assert (project / "known.json").read_text() == text
+    (project / "known.json").unlink()
+    assert cli("lint", "--update-baseline").code == 0

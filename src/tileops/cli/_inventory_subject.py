@@ -88,10 +88,11 @@ class Subject:
         try:
             return read_folder(self.folder)
         except InventoryError as error:
+            remedy = f"restore the file, or remove it: {self.remedy} then writes it anew"
+            if not self.folder.is_dir():
+                remedy = "--folder names a folder of inventory files, or one that is to be made"
             raise LoadFailure(
-                "the inventory cannot be read",
-                cause=str(error),
-                remedy=f"restore the file, or remove it: {self.remedy} then writes it anew",
+                "the inventory cannot be read", cause=str(error), remedy=remedy
             ) from error
 
     def about(self, families: Mapping[str, FamilyRecord]) -> Mapping[str, FamilyRecord]:

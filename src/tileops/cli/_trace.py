@@ -83,6 +83,8 @@ def _free_name(file: Path) -> Path:
     """Return the name to record under: this one, unless what is in its way would be refused."""
     # A recording is a file: what is a folder can only hold one.
     wanted = file / DEFAULT if os.path.isdir(file) else file
+    if os.path.exists(wanted) and not os.path.isfile(wanted):
+        wanted = Path(DEFAULT)
     name = wanted
     for number in count(2):
         if not os.path.lexists(name) and not _recorded(name):
@@ -167,7 +169,7 @@ def _summary_tables(summary: OpSummary) -> list[Table]:
     errors = tuple((str(row.calls), row.place, row.error) for row in summary.errors)
     missed = ("interface", "key", "calls", "served by", "first call at", "reason", "explain")
     tables = [
-        Table(title, ("interface", "served by", "calls", "share", "kinds"), keys),
+        Table(title, ("interface", "served by", "calls", "share", "kinds"), keys, head=2),
         Table(f"{summary.op}: first choices that did not serve", missed, refusals, head=4),
         Table(f"{summary.op}: calls that failed", ("calls", "first call at", "error"), errors),
     ]

@@ -45,6 +45,8 @@ def _check_output(output: Path) -> None:
 
     if output.is_dir():
         raise LoadFailure(f"-o names a file, and {str(output)!r} is a folder")
+    if output.exists() and not output.is_file():
+        raise LoadFailure(f"-o names a file, and {str(output)!r} is no regular file")
     try:
         check_writable(output.absolute())
     except OSError as error:

@@ -60,6 +60,11 @@ def inventory(
     if schema:
         write_schema("inventory")
         return
+    if form is not Format.TABLE and (update or check):
+        raise UsageFailure(
+            f"--format {form.value} is of a listing, and --update and --check write what they did",
+            remedy="leave one of them out",
+        )
     if folder is None and modules and (update or check):
         raise UsageFailure(
             "the files of this package hold no keys of other modules: --import needs a --folder",

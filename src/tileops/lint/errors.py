@@ -166,10 +166,10 @@ class BaselineError(LintFileError):
         The file was never written, or edited by hand.
 
     Remedy:
-        Write it with ``tileops lint --update-baseline``.
+        Correct or remove the file, and write it with ``tileops lint --update-baseline``.
     """
 
-    template = "the baseline {path} {problem}; tileops lint --update-baseline writes it anew"
+    template = "the baseline {path} {problem}"
 
     path: str
     problem: str

@@ -84,6 +84,8 @@ def _nothing(path: Path, truncated: list[str]) -> str:
         return "the process ended before it recorded anything"
     if path.is_dir():
         return "is a folder; a recording is named as it was when it was made"
+    if path.exists():
+        return "is no recording: it is no regular file"
     return f"there is no recording; {path.stem}.PID{path.suffix or '.jsonl'} was looked for too"
 
 
