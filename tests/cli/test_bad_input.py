@@ -172,7 +172,7 @@ def here(cli, tmp_path, monkeypatch):
             ("trace", "summary", "good.jsonl"), id="a-folder-as-recording",
         ),
         pytest.param(
-            ("trace", "run", "-o", "inventory", "--", "acme-none"), 3,
+            ("trace", "run", "-o", "inventory", "--", "true"), 3,
             "-o names a file, and 'inventory' is a folder",
             ("trace", "summary", "good.jsonl"), id="a-folder-to-record-into",
         ),
@@ -189,7 +189,7 @@ def here(cli, tmp_path, monkeypatch):
             ("diff", "--", "inventory", "inventory"), id="help-behind-two-dashes",
         ),
         pytest.param(
-            ("diff", "empty", "inventory"), 3, "there is no inventory file",
+            ("diff", "empty", "inventory"), 3, "empty holds no inventory: there is no file of one",
             ("diff", "inventory", "inventory"), id="an-empty-folder",
         ),
         pytest.param(

@@ -283,7 +283,7 @@ def test_a_revision_without_an_inventory_is_no_inventory(project, sides, source)
     refused = run(f"tileops diff {sides} --exit-code --folder bare")
 
     assert (refused.returncode, refused.stdout) == (3, "")
-    assert f"cause: {source}: there is no inventory file" in refused.stderr
+    assert f"cause: {source} holds no inventory: there is no file of one" in refused.stderr
     assert run(f"tileops diff {sides} --folder inventory").returncode == 0
 
 
@@ -292,7 +292,10 @@ def test_a_revision_without_one_says_how_to_compare(project):
     _, run = project
     elsewhere = run("tileops diff HEAD HEAD")
     assert elsewhere.returncode == 3
-    assert "cause: HEAD: has no folder src/tileops/inventory\n" in elsewhere.stderr
+    assert (
+        "cause: HEAD holds no inventory: there is no folder src/tileops/inventory\n"
+        in elsewhere.stderr
+    )
     assert "help: --folder inventory is where HEAD has one\n" in elsewhere.stderr
     identity = "-c user.name=Someone -c user.email=someone@example.com"
     empty = run(

@@ -67,7 +67,7 @@ def _read_folder(folder: Path) -> Mapping[str, FamilyRecord]:
     found = read_folder(folder)
     if not found:
         # Compared with nothing, everything would be new; with nothing either, all the same.
-        raise MissingInventoryError(source=str(folder), problem="there is no inventory file")
+        raise MissingInventoryError(source=str(folder), problem="there is no file of one")
     return found
 
 

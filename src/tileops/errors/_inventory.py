@@ -32,3 +32,5 @@ class MissingInventoryError(InventoryError):
         Name the folder that holds it, or let ``tileops inventory --update`` write one with the code
         of that revision installed.
     """
+
+    template = "{source} holds no inventory: {problem}"

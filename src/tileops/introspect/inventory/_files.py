@@ -94,13 +94,13 @@ def read_revision(revision: str, folder: str, repository: Path) -> Mapping[str, 
     try:
         listed = _git(repository, "ls-tree", "--name-only", f"{revision}:{folder}").decode()
     except InventoryError as error:
-        problem = f"has no folder {folder}"
+        problem = f"there is no folder {folder}"
         raise MissingInventoryError(source=revision, problem=problem) from error
     names = [name for name in sorted(listed.splitlines()) if name.endswith(".json")]
     if not names:
         # Two revisions without any would pass for the same.
         source = f"{revision}:{folder}"
-        raise MissingInventoryError(source=source, problem="there is no inventory file")
+        raise MissingInventoryError(source=source, problem="there is no file of one")
     return _families(
         (f"{revision}:{name}", _git(repository, "show", f"{revision}:{folder}/{name}"))
         for name in names
