@@ -182,15 +182,15 @@ def test_output_is_the_same_for_every_hash_seed(shell):
 
 
 @pytest.mark.parametrize(
-    ("words", "fragment"),
+    ("words", "code", "fragment"),
     [
-        pytest.param(["NoSuchOp"], "no op 'NoSuchOp'", id="unknown-op"),
-        pytest.param(["--inventory", "nowhere"], "no such folder", id="no-inventory"),
+        pytest.param(["NoSuchOp"], 2, "no op 'NoSuchOp'", id="unknown-op"),
+        pytest.param(["--inventory", "nowhere"], 3, "no such folder", id="no-inventory"),
     ],
 )
-def test_wrong_questions_are_usage_errors(cli, words, fragment):
-    """Names that do not exist end with exit code 2 and a sentence."""
+def test_what_cannot_be_audited_is_said(cli, words, code, fragment):
+    """Names that do not exist end with a sentence, and an exit code that tells words from files."""
     result = cli("audit", *words)
 
-    assert result.code == 2
+    assert result.code == code
     assert fragment in result.err

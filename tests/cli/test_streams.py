@@ -196,7 +196,7 @@ def test_the_words_of_another_program_are_its_own(cli):
     result = cli("trace", "run", "--", "acme-no-such-program", "--traceback")
 
     assert result.code == 2
-    assert "cannot run acme-no-such-program" in result.err
+    assert "cannot run 'acme-no-such-program'" in result.err
     assert "Traceback" not in result.err
 
 
