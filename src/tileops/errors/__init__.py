@@ -72,7 +72,7 @@ from tileops.errors._gradient import (
     RepeatedGradientNameError,
     SecondDerivativeError,
 )
-from tileops.errors._inventory import InventoryError
+from tileops.errors._inventory import InventoryError, MissingInventoryError
 from tileops.errors._manifest import (
     ExpressionError,
     ManifestError,
@@ -173,6 +173,7 @@ __all__ = [
     "MissingCompilerError",
     "MissingExtraError",
     "MissingInputError",
+    "MissingInventoryError",
     "MissingSignatureError",
     "NoGradientOfInputError",
     "NoMemoryError",
