@@ -8,7 +8,6 @@ between them, the kernel requests, the kernels found, the results.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -85,8 +84,11 @@ class Form:
         kernels = op.kernels_for(inputs)
         run = self.preparation.on(op.bind(kernels, *inputs))
         run = writing(self.call, run, inputs, buffers)
-        with nullcontext() if self.links is None else torch.no_grad():
+        if self.links is None:
             results = run(*inputs, **buffers, **execution)
+        else:
+            with torch.no_grad():
+                results = run(*inputs, **buffers, **execution)
         outputs = plain_results(self.call, shapes, results, inputs)
         if outputs is None:
             # The full checks accept more than what is plain, and say what is wrong.

@@ -1,4 +1,8 @@
-"""The whole decision: judge every candidate, then let precedence settle the applicable ones."""
+"""The whole decision: judge every candidate, then let precedence settle the applicable ones.
+
+An eager call of a new size needs the winner alone, and soon: `winner_of` finds it without a
+verdict on every key.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,31 @@ def select(table: SelectionTable, call: Call) -> Selection:
         for candidate, verdict in judged
     ]
     return Selection(table, call, tuple(ranked), outcome)
+
+
+def winner_of(table: SelectionTable, call: Call) -> Candidate | None:
+    """Return the candidate that `select` selects; None where none is, or a refusal is defective."""
+    applicable: list[Candidate] = []
+    device_type = call.device_type
+    try:
+        arch = call.arch
+        for one in table.candidates:
+            kind = one.implementation
+            archs = kind.supported_archs
+            if device_type not in kind.devices or not (archs is None or arch in archs):
+                continue
+            reason: object = kind.refusal(call)
+            if reason is None:
+                applicable.append(one)
+            elif not isinstance(reason, str) or not reason:
+                return None
+    except (Exception, SystemExit):
+        return None
+    if len(applicable) > 1:
+        edge = table.precedence.edge
+        keys = [one.key for one in applicable]
+        applicable = [one for one in applicable if not any(edge(key, one.key) for key in keys)]
+    return applicable[0] if len(applicable) == 1 else None
 
 
 def _ranked(
