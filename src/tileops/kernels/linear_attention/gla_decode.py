@@ -89,6 +89,8 @@ class GLADecodeKernel(GLAKernel, GLAFwdInterface):
         return run
 
     def _from_zeros(self, shape: tuple[int, ...]) -> Callable[..., Any]:
+        empty_like, float32 = torch.empty_like, torch.float32
+
         @any_address
         def run(
             q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor, absent: None
@@ -96,8 +98,7 @@ class GLADecodeKernel(GLAKernel, GLAFwdInterface):
             at = (q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr())
             if (at[0] | at[1] | at[2] | at[3]) & MISALIGNED:
                 return self.forward(aligned(q), aligned(k), aligned(v), aligned(g), None)
-            o = torch.empty_like(v)
-            final = torch.empty(shape, dtype=torch.float32, device=v.device)
+            o, final = empty_like(v), v.new_empty(shape, dtype=float32)
             self._launch(*at, 0, o.data_ptr(), final)
             return o, final
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from tileops.device import current_facts
+from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.kernel import Entry
 from tileops.kernels.linear_attention.call_spec import GLACall, GLAFwdInterface
 from tileops.kernels.linear_attention.gla_chunked import GLAChunkedKernel
@@ -56,7 +57,9 @@ class GLAPrefillKernel(GLAChunkedKernel, GLAFwdInterface):
         shape = (batch, heads, dim_k, v.shape[3])
         chunks = -(-seq_len // self._chunk)
         launch, empty_like = self._launch, torch.empty_like
+        float32 = torch.float32
 
+        @any_address
         def run(
             q: torch.Tensor,
             k: torch.Tensor,
@@ -64,13 +67,16 @@ class GLAPrefillKernel(GLAChunkedKernel, GLAFwdInterface):
             g: torch.Tensor,
             initial_state: torch.Tensor | None,
         ) -> tuple[torch.Tensor, torch.Tensor]:
+            before = 0 if initial_state is None else initial_state.data_ptr()
+            q_at, k_at, v_at, g_at = q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr()
+            if (q_at | k_at | v_at | g_at | before) & MISALIGNED:
+                state = None if initial_state is None else aligned(initial_state)
+                return self.forward(aligned(q), aligned(k), aligned(v), aligned(g), state)
             o = empty_like(v)
             if initial_state is None:
-                final, before = torch.empty(shape, dtype=torch.float32, device=v.device), 0
+                final = v.new_empty(shape, dtype=float32)
             else:
                 final = empty_like(initial_state, memory_format=DENSE)
-                before = initial_state.data_ptr()
-            q_at, k_at, v_at, g_at = q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr()
             launch(q_at, k_at, v_at, g_at, before, o.data_ptr(), final, seq_len, 1, chunks, 1)
             return o, final
 
