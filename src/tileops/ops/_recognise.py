@@ -50,33 +50,28 @@ def recogniser(inputs: Sequence[torch.Tensor | None]) -> Recognise:
         dynamic_dims_strides=[list(one.stride()) for one in tensors],
     ).check
     given = tuple(one is not None for one in inputs)
-    plain = tuple(type(one) is torch.Tensor for one in inputs)
-    recognise = _written_out(given, plain)(check)
+    recognise = _written_out(given)(check)
     if any(one.requires_grad for one in tensors):
         return _in_grad_mode(recognise, torch.is_grad_enabled())
     return recognise
 
 
 @lru_cache(maxsize=256)
-def _written_out(
-    given: tuple[bool, ...], plain: tuple[bool, ...]
-) -> Callable[[Recognise], Recognise]:
+def _written_out(given: tuple[bool, ...]) -> Callable[[Recognise], Recognise]:
     """Return what applies a check to the inputs given, and tells that the others are absent.
 
     A loop over the inputs costs as much as the check, so the conditions are written out.
 
     Args:
         given: Per input, whether it is given.
-        plain: Per input, whether its type is ``torch.Tensor``.
     """
     names = [f"x{place}" for place in range(len(given))]
     passed = [name for name, there in zip(names, given, strict=True) if there]
     absent = [name for name in names if name not in passed]
     # The check ends the process over a nested tensor of torch's first kind, which has no type of
-    # its own, and no sizes and strides to compare.
-    dense = [name for name, exact in zip(names, plain, strict=True) if exact]
+    # its own, or is a parameter, and has no sizes and strides to compare.
     conditions = [f"{name} is None" for name in absent]
-    conditions += [f"not {name}.is_nested" for name in dense]
+    conditions += [f"not {name}.is_nested" for name in passed]
     source = f"""
 def make(check):
     def recognise({", ".join(names)}):
