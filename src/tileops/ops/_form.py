@@ -17,6 +17,7 @@ import torch
 from tileops.ops._differentiable import Links, linked, links_of
 from tileops.ops._observers import observed
 from tileops.ops._plan import Preparation, Run, returned, with_outputs
+from tileops.ops._recognise import Recognise, nothing, recogniser, repeated
 from tileops.ops._signature import BoundCall, Sizes, check_results, plain_results
 from tileops.ops._writes import writing
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Form"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Form:
     """Calls that differ in sizes alone, and run in-tree kernels.
 
@@ -35,12 +36,14 @@ class Form:
         sizes: What the sizes of each must satisfy.
         preparation: The inputs that are copied.
         links: How their gradients flow, or None.
+        recognise: Recognises the inputs of calls that pass nothing else, if all are contiguous.
     """
 
     call: BoundCall
     sizes: Sizes
     preparation: Preparation
     links: Links | None
+    recognise: Recognise
 
     @classmethod
     def of(cls, op: Op, call: BoundCall, inputs: tuple[Any, ...]) -> Form | None:
@@ -56,7 +59,16 @@ class Form:
         if sizes is None:
             return None
         links = links_of(op, call, inputs, {})
-        return cls(call, sizes, Preparation.of(call, inputs), links)
+        plain = not call.buffers and not call.execution and _contiguous(inputs)
+        plain = plain and not repeated(inputs)
+        recognise = recogniser(inputs, sizes=False) if plain else nothing
+        return cls(call, sizes, Preparation.of(call, inputs), links, recognise)
+
+    def takes(self, inputs: tuple[Any, ...]) -> bool:
+        """Whether a call that passes these inputs and nothing else is known to be of this form."""
+        return len(inputs) == self.preparation.count and (
+            self.recognise(*inputs) and _contiguous(inputs)
+        )
 
     def run(
         self,
@@ -99,3 +111,7 @@ class Form:
         if self.links is not None:
             return linked(self.links, self.call, run, results, inputs)
         return returned(outputs), with_outputs(self.call, run, results)
+
+
+def _contiguous(inputs: tuple[Any, ...]) -> bool:
+    return all([one is None or one.is_contiguous() for one in inputs])

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["Recognise", "modes", "nothing", "recogniser"]
+__all__ = ["Recognise", "modes", "nothing", "recogniser", "repeated"]
 
 Recognise = Callable[..., bool]
 
@@ -35,25 +35,35 @@ def nothing(*inputs: Any) -> bool:
     return False
 
 
-def recogniser(inputs: Sequence[torch.Tensor | None]) -> Recognise:
+def recogniser(inputs: Sequence[torch.Tensor | None], *, sizes: bool = True) -> Recognise:
     """Return a function that says whether other inputs are like *inputs*.
 
     Like means the same presence, for every tensor everything listed above, and the same grad mode
     where an input requires a gradient. Anything may be passed in the place of a tensor.
+
+    Args:
+        inputs: The inputs.
+        sizes: Whether sizes and strides are compared, or only how many there are.
     """
     tensors = [one for one in inputs if one is not None]
     if _TensorGuards is None or not tensors:
         return nothing
     check: Recognise = _TensorGuards(
         *tensors,
-        dynamic_dims_sizes=[list(one.shape) for one in tensors],
-        dynamic_dims_strides=[list(one.stride()) for one in tensors],
+        dynamic_dims_sizes=[[*one.shape] if sizes else [None] * one.ndim for one in tensors],
+        dynamic_dims_strides=[[*one.stride()] if sizes else [None] * one.ndim for one in tensors],
     ).check
     given = tuple(one is not None for one in inputs)
     recognise = _written_out(given)(check)
     if any(one.requires_grad for one in tensors):
         return _in_grad_mode(recognise, torch.is_grad_enabled())
     return recognise
+
+
+def repeated(inputs: Sequence[Any]) -> bool:
+    """Whether a tensor is passed twice: torch's guards recognise no such call."""
+    given = [id(one) for one in inputs if one is not None]
+    return len(set(given)) < len(given)
 
 
 @lru_cache(maxsize=256)

@@ -104,9 +104,7 @@ class BatchNormBwdOp(Op):
         f32 = torch.float32
         return like(
             run,
-            lambda dy, x, mean, rstd, w: run(
-                dy, x, mean, rstd, w, x.new_empty(size, dtype=f32)
-            ),
+            lambda dy, x, mean, rstd, w: run(dy, x, mean, rstd, w, x.new_empty(size, dtype=f32)),
         )
 
     def _describe(self, *inputs: Any) -> BatchNormCall | None:
