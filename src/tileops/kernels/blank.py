@@ -1,7 +1,7 @@
 """Blanks: tensors of one element with any shape, which new tensors are made like.
 
-``torch.empty_like`` of one takes two thirds of the time of ``torch.empty`` with a shape, a dtype and
-a device.
+``torch.empty_like`` of one takes two thirds of the time of ``torch.empty`` with a shape, a dtype
+and a device.
 """
 
 from __future__ import annotations

@@ -114,4 +114,4 @@ class Form:
 
 
 def _contiguous(inputs: tuple[Any, ...]) -> bool:
-    return all([one is None or one.is_contiguous() for one in inputs])
+    return not [one for one in inputs if one is not None and not one.is_contiguous()]

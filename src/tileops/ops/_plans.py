@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tileops.ops._bounded import Bounded
-from tileops.ops._fingerprint import Fingerprint, fingerprint, form_of
+from tileops.ops._fingerprint import fingerprint, form_of
 from tileops.ops._first_call import first_call
 from tileops.ops._form import Form
 from tileops.ops._plan import Plan, Run
@@ -33,16 +33,13 @@ KINDS = 8
 FIRST = 4
 """Forms, the first that are made, whose calls are told without collecting facts."""
 
-Sized = tuple[Form, tuple[Any, ...]]
-"""A form, and the sizes and strides of the inputs."""
-
 
 class Plans:
     """What an op instance knows of its calls, dropped as a whole to be forgotten."""
 
     def __init__(self) -> None:
         self._by_shape: Bounded[Any, tuple[Plan, ...]] = Bounded(SHAPES)
-        self._by_key: Bounded[Fingerprint | Sized, Plan] = Bounded(PLANS)
+        self._by_key: Bounded[Any, Plan] = Bounded(PLANS)
         self._forms: Bounded[Any, Form] = Bounded(FORMS)
         self._first: tuple[Form, ...] = ()
 
@@ -78,15 +75,15 @@ class Plans:
         execution: Mapping[str, Any],
     ) -> tuple[Any, Plan | None]:
         """Run a call that is not recognised; return the plan too where it was found."""
-        key = self._key(inputs, buffers, execution)
+        form, key = self._key(inputs, buffers, execution)
         if key is None:
             return first_call(op, inputs, buffers, execution)[0], None
         plan = self._by_key.get(key)
         if plan is None:
-            result, run = self._new(op, key, inputs, buffers, execution)
-            if not isinstance(key[0], Form):
-                # The form may be known by now.
-                key = self._key(inputs, buffers, execution) or key
+            result, run = self._new(op, form, key, inputs, buffers, execution)
+            if form is None:
+                # It may be known by now.
+                _, key = self._key(inputs, buffers, execution)
             self._by_key[key] = Plan(run, len(inputs))
             return result, None
         plan.found += 1
@@ -95,13 +92,14 @@ class Plans:
     def _new(
         self,
         op: Op,
-        key: Fingerprint | Sized,
+        form: Form | None,
+        key: Any,
         inputs: tuple[Any, ...],
         buffers: Mapping[str, Any],
         execution: Mapping[str, Any],
     ) -> tuple[Any, Run]:
-        form, sizeless = key[0], None
-        if not isinstance(form, Form):
+        sizeless = None
+        if form is None:
             sizeless = form_of(key, inputs, buffers)
             form = self._forms.get(sizeless)
         served = None if form is None else form.run(op, inputs, buffers, execution)
@@ -117,14 +115,14 @@ class Plans:
 
     def _key(
         self, inputs: tuple[Any, ...], buffers: Mapping[str, Any], execution: Mapping[str, Any]
-    ) -> Fingerprint | Sized | None:
-        """Return what a call's plan is kept by: its fingerprint unless its form is soon told."""
+    ) -> tuple[Form | None, Any]:
+        """Return the form of a call where it is soon told, and what its plan is kept by."""
         if not (buffers or execution or modes()):
             for form in self._first:
                 if form.takes(inputs):
                     sizes = [None if one is None else (one.shape, one.stride()) for one in inputs]
-                    return form, tuple(sizes)
-        return fingerprint(inputs, buffers, execution)
+                    return form, (form, tuple(sizes))
+        return None, fingerprint(inputs, buffers, execution)
 
     def __len__(self) -> int:
         return len(self._by_key)

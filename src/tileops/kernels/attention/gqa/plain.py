@@ -50,6 +50,6 @@ def on_plain(
     run: Callable[..., torch.Tensor], *tensors: torch.Tensor | None
 ) -> Callable[..., torch.Tensor]:
     """Return what runs on tensors with the strides of these: *run* itself where they are plain."""
-    if all([one is None or is_plain(one) for one in tensors]):
+    if not [one for one in tensors if one is not None and not is_plain(one)]:
         return run
     return like(run, lambda *given: run(*[None if one is None else plain(one) for one in given]))
