@@ -26,4 +26,4 @@ def blank(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> tor
 
 @lru_cache(maxsize=256)
 def _element(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    return allocated_apart(lambda: torch.empty(1, dtype=dtype, device=device))
+    return allocated_apart(lambda: torch.empty((), dtype=dtype, device=device))
