@@ -107,7 +107,7 @@ class Plans:
             return served
         result, run, call = first_call(op, inputs, buffers, execution)
         if form is None:
-            new = Form.of(op, call, inputs)
+            new = Form.of(op, call, inputs, buffers)
             if new is not None:
                 self._forms[sizeless] = new
                 self._first = (*self._first, new)[:FIRST]
