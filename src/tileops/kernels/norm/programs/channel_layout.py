@@ -13,8 +13,8 @@ worth tuning stands here.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import partial
 
 from tileops.device import DeviceFacts
 
@@ -128,7 +128,7 @@ _BLOCK_RESERVE = 1 << 10
 _ALIGNMENT = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Planes:
     """The channels of a tensor, and the streams of data that a program reads of them.
 
@@ -139,6 +139,9 @@ class Planes:
         itemsize: Bytes of an element.
         by_columns: Whether they are walked by columns.
         streams: Tensors of this shape that are read for the result.
+        vector: Elements of the widest access that divides a plane, or a sample walked by columns.
+        units: Parts of an access that may belong to different channels.
+        items: What a group is cut into: accesses of a channel, or samples of columns.
     """
 
     samples: int
@@ -147,29 +150,24 @@ class Planes:
     itemsize: int
     by_columns: bool
     streams: int = 1
+    vector: int = field(init=False, repr=False)
+    units: int = field(init=False, repr=False)
+    items: int = field(init=False, repr=False)
 
-    @cached_property
-    def vector(self) -> int:
-        """Elements of the widest access that divides a plane, or a sample walked by columns."""
+    def __post_init__(self) -> None:
+        """Derive what every layout asks for many times."""
         whole = self.channels * self.spatial if self.by_columns else self.spatial
-        return math.gcd(whole, ACCESS // self.itemsize)
-
-    @cached_property
-    def units(self) -> int:
-        """Parts of an access that may belong to different channels."""
-        return self.vector // math.gcd(self.vector, self.spatial)
+        vector = math.gcd(whole, ACCESS // self.itemsize)
+        derive = partial(object.__setattr__, self)
+        derive("vector", vector)
+        derive("units", vector // math.gcd(vector, self.spatial))
+        accesses = self.samples * self.spatial // vector
+        derive("items", self.samples if self.by_columns else accesses)
 
     @property
     def group(self) -> int:
         """Channels that a block takes at least."""
         return self.units
-
-    @cached_property
-    def items(self) -> int:
-        """What a group is cut into: accesses of a channel, or samples of columns."""
-        if self.by_columns:
-            return self.samples
-        return self.samples * self.spatial // self.vector
 
 
 @dataclass(frozen=True, slots=True)
