@@ -6,6 +6,8 @@ verdict on every key.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tileops.selection._candidate import Call, Candidate
 from tileops.selection._judge import judge
 from tileops.selection._precedence import Edge
@@ -56,11 +58,24 @@ def winner_of(table: SelectionTable, call: Call) -> Candidate | None:
                 return None
     except (Exception, SystemExit):
         return None
-    if len(applicable) > 1:
-        edge = table.precedence.edge
-        keys = [one.key for one in applicable]
-        applicable = [one for one in applicable if not any(edge(key, one.key) for key in keys)]
-    return applicable[0] if len(applicable) == 1 else None
+    return _top(table, applicable) if applicable else None
+
+
+def _top(table: SelectionTable, applicable: Sequence[Candidate]) -> Candidate | None:
+    """Return the one candidate that no other outranks, or None.
+
+    Precedence is transitive and has no cycle, so such a one outranks all others.
+    """
+    edges = table.precedence.edges
+    top, *others = applicable
+    for one in others:
+        if top.key in edges[one.key]:
+            top = one
+    beaten = edges[top.key]
+    for one in applicable:
+        if one is not top and one.key not in beaten:
+            return None
+    return top
 
 
 def _ranked(
