@@ -56,6 +56,10 @@ RECORDED = X.clone().requires_grad_()
 BETWEEN = {
     "grad-modes": ({"x": RECORDED}, {"x": RECORDED, "mode": torch.no_grad}),
     "types": ({"x": X.as_subclass(Plain)}, {"x": X.as_subclass(Other)}),
+    "strides-of-a-dim-of-one": (
+        {"x": torch.ones(1, 4)},
+        {"x": torch.ones(1, 4).as_strided((1, 4), (9, 1))},
+    ),
     "execution-values": ({"chunk": 1}, {"chunk": 2}),
     "execution-names": ({"chunk": 1}, {"mode_": "exact"}),
     "buffer-type": ({"out": torch.empty(4, 4)}, {"out": torch.empty(4, 4).as_subclass(Plain)}),
