@@ -146,7 +146,7 @@ def _summary_tables(summary: OpSummary) -> list[Table]:
     missed = ("interface", "key", "calls", "served by", "first call at", "reason", "explain")
     tables = [
         Table(title, ("interface", "served by", "calls", "share", "kinds"), keys),
-        Table(f"{summary.op}: first choices that did not serve", missed, refusals),
+        Table(f"{summary.op}: keys of higher rank that did not serve", missed, refusals),
         Table(f"{summary.op}: calls that failed", ("calls", "first call at", "error"), errors),
     ]
     return [table for table in tables if table.rows]
