@@ -42,8 +42,19 @@ def plain(lines: Iterable[Line]) -> str:
 def write(lines: Iterable[Line]) -> None:
     """Write lines to stdout, in colour and to its width on a terminal unless told otherwise."""
     if sys.stdout.isatty():
-        lines = _fitted(lines, shutil.get_terminal_size().columns)
+        lines = _fitted(lines, columns_at_hand())
     emit(_coloured(lines) if _in_colour() else plain(lines))
+
+
+def columns_at_hand() -> int:
+    """Return how many columns an answer has: those of a terminal, and always as many elsewhere."""
+    if not sys.stdout.isatty():
+        return _ELSEWHERE
+    return max(shutil.get_terminal_size().columns, _NARROWEST)
+
+
+_ELSEWHERE = 80
+"""Columns of a page, so that the bytes of an answer do not depend on who reads it."""
 
 
 def without_roots(text: str) -> str:
