@@ -15,7 +15,8 @@ import pytest
 import tileops
 from tileops.introspect.trace import read_recording
 
-ACME = Path(__file__).parents[2] / "docs" / "examples" / "tileops_acme" / "src"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+ACME = EXAMPLES / "tileops_acme" / "src"
 
 SLOW = """
 import torch, tileops_acme
@@ -328,7 +329,7 @@ def test_usage(cli, words, fragment):
 @pytest.fixture
 def example(tmp_path, monkeypatch):
     """A copy of the recording of another machine, and a folder, in the folder at hand."""
-    (tmp_path / "block.jsonl").write_text(EXAMPLE.read_text())
+    (tmp_path / "block.jsonl").write_text((EXAMPLES / "traced_block.h200.jsonl").read_text())
     (tmp_path / "d" / "empty").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "block.jsonl"
