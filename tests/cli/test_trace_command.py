@@ -110,7 +110,7 @@ def test_run_replaces_an_earlier_recording(shell, traced, tmp_path):
 
 
 def test_summary_text(cli, traced):
-    """Per op: what served the calls, the first choices that refused and why, and errors."""
+    """Per op: what served the calls, the keys of higher rank that refused and why, and errors."""
     result = cli("trace", "summary", str(traced / "t.jsonl"))
     assert result.code == 0
     lines = [" ".join(line.split()) for line in result.out.splitlines()]

@@ -170,7 +170,7 @@ def _summary_tables(summary: OpSummary) -> list[Table]:
     missed = ("interface", "key", "calls", "served by", "first call at", "reason", "explain")
     tables = [
         Table(title, ("interface", "served by", "calls", "share", "kinds"), keys, head=2),
-        Table(f"{summary.op}: first choices that did not serve", missed, refusals, head=4),
+        Table(f"{summary.op}: keys of higher rank that did not serve", missed, refusals, head=4),
         Table(f"{summary.op}: calls that failed", ("calls", "first call at", "error"), errors),
     ]
     return [table for table in tables if table.rows]

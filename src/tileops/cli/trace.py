@@ -85,7 +85,7 @@ def run(
 
 @app.command()
 def summary(file: File = None, form: Form = Format.TEXT, schema: Schema = False) -> None:
-    """Summarise a recording per op: keys, calls, shares, and the first choices that refused."""
+    """Summarise a recording per op: keys, calls, shares, and keys of higher rank that refused."""
     if schema:
         write_schema("trace-summary")
         return
