@@ -95,7 +95,7 @@ def here(cli, tmp_path, monkeypatch):
             (*TENSORS, "normalized_shape=8"), id="digits-of-a-size",
         ),
         pytest.param(
-            (*TENSORS, f"normalized_shape=0x{DIGITS}"), 2, "normalized_shape= takes a tuple",
+            (*TENSORS, f"normalized_shape=0x{DIGITS}"), 2, "normalized_shape= takes values",
             (*TENSORS, "normalized_shape=0x8"), id="digits-of-a-parameter",
         ),
         pytest.param(
@@ -140,14 +140,14 @@ def here(cli, tmp_path, monkeypatch):
         ),
         pytest.param(
             (*BATCH_NORM, "--no-has-running-stats"), 2,
-            "no op makes such a call: n * spatial must be more than 1 in training, got 1; "
-            "has_running_stats must be true in inference",
+            "no op makes such a call: n * spatial must be more than 1 in training, got 1 "
+            "(batch_norm_fwd_train); has_running_stats must be true in inference",
             (*BATCH_NORM, "--spatial", "2", "--no-has-running-stats"),
             id="impossible-for-every-interface",
         ),
         pytest.param(
             (*BATCH_NORM, "--why-not", "fwd_train_wide"), 2,
-            "no possible key of BatchNormFwdOp 'fwd_train_wide'; known: fwd_infer_kernel",
+            "BatchNormFwdOp has no possible key 'fwd_train_wide'; known: fwd_infer_kernel",
             (*BATCH_NORM, "--expect", "fwd_infer_kernel"), id="a-key-of-an-impossible-interface",
         ),
         pytest.param(

@@ -66,6 +66,7 @@ class Repository:
             "CUDA_VISIBLE_DEVICES": "",
             "GH_CALLED": str(self.called),
             "GITHUB_BASE_REF": "main",
+            "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
             "NUMBER": "7",
             "GIT_CONFIG_GLOBAL": os.devnull,
             **{
@@ -170,6 +171,7 @@ def test_a_change_with_its_lock_passes_and_is_shown_in_the_pull_request(reposito
     called = repository.called.read_text("utf-8").split()
     assert called[:3] == ["pr", "comment", "7"]
     assert called[called.index("--body-file") + 1] == "selection.md"
+    assert (repository.folder.parent / "summary.md").read_text("utf-8") == comment
 
 
 def test_a_release_of_the_backend_passes_the_check(repository, tmp_path):

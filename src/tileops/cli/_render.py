@@ -18,7 +18,8 @@ Line = tuple[Span, ...]
 """Spans that follow one another.
 
 On a terminal too narrow for a line of several spans, the last one is wrapped under its own
-beginning. A line of one span is never broken, so a command can be copied.
+beginning, or stands below the others, which are fitted alike. A line of one span is never broken,
+so a command can be copied.
 """
 
 
@@ -74,7 +75,7 @@ def _fitted(lines: Iterable[Line], width: int) -> Iterator[Line]:
         elif len(line) > 2:
             # No room beside the others: the last one stands below them.
             *rest, (last, style) = line[:-1]
-            yield (*rest, (last.rstrip(), style))
+            yield from _fitted([(*rest, (last.rstrip(), style))], width)
             margin = len(line[0][0]) - len(line[0][0].lstrip())
             yield ((" " * (margin + 4), ""), line[-1])
         else:

@@ -19,6 +19,7 @@ from tileops.call_spec import CallSpec, Fact, Range, facts_declared
 from tileops.device import FACT_NAMES
 from tileops.errors import ImpossibleCallError, UnknownArgumentError
 from tileops.errors.wording import shown
+from tileops.ops._signature._arguments import LARGEST
 
 __all__ = ["check_possible", "check_stated", "impossibility"]
 
@@ -96,6 +97,8 @@ def _mistyped(call: CallSpec) -> str | None:
             return f"{fact.name} must be {wanted}, got {shown(value)} ({kind})"
         if fact.kind is int and value is not None and not -_BEYOND <= value < _BEYOND:
             return f"{fact.name} must be an int of 64 bits, got {shown(value)}"
+        if fact.kind is float and value is not None and abs(value) > LARGEST:
+            return f"{fact.name} must be at most 2**127 in magnitude, got {shown(value)}"
     return None
 
 

@@ -58,7 +58,7 @@ class SplitDecode:
         # What a launch without parts to merge is passed, and does not touch.
         self._no_parts, self._no_tickets = allocated_apart(
             lambda: (
-                torch.zeros((1, self._floats), device=device),
+                torch.zeros((1, self._floats), dtype=torch.float32, device=device),
                 torch.zeros(1, dtype=torch.int32, device=device),
             )
         )
