@@ -118,7 +118,7 @@ def test_ten_thousand_calls_of_one_kernel():
 
 def found(op):
     """How often each plan was found by its fingerprint."""
-    plans = op._plans._by_fingerprint
+    plans = op._plans._by_key
     return [plans.get(key).found for key in plans]
 
 
@@ -144,7 +144,7 @@ def test_a_tensor_passed_twice_is_found_and_not_recognised():
     x = torch.ones(2, 8)
     for _ in range(6):
         op(x, both, both)
-    plans = op._plans._by_fingerprint
+    plans = op._plans._by_key
     (plan,) = [plans.get(key) for key in plans]
     assert (plan.recognise, plan.found) == (None, 5)
     other = torch.zeros(8)

@@ -25,7 +25,7 @@ from tileops.ops._constructed import Copied
 from tileops.ops._entries import BuiltKernel, EntryCache
 from tileops.ops._fixed import Fixed
 from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, show_as_node
-from tileops.ops._observers import join, tell
+from tileops.ops._observers import join, tell, watched
 from tileops.ops._plan import Plan, Run
 from tileops.ops._plans import Plans
 from tileops.ops._possible import check_possible, check_stated
@@ -34,7 +34,7 @@ from tileops.ops._serving import Serving
 from tileops.ops._signature import CallChecks
 from tileops.ops._tables import tables_of
 from tileops.ops.gradient import Gradient
-from tileops.selection import Selection, SelectionTable, select
+from tileops.selection import Selection, SelectionTable, select, winner_of
 
 __all__ = ["Op", "Request"]
 
@@ -291,9 +291,7 @@ class Op(Copied, Fixed):
             return kernel
         check_keyable(call)
         check_possible(type(self).__name__, interface, call, typed=True)
-        selection = tell(select(table, call))
-        selection.winner()
-        return self._build(selection, call)
+        return self._build(table, call)
 
     def _check_unstated(self, interface: str, call: CallSpec) -> None:
         stated = call.stated_facts()
@@ -302,14 +300,16 @@ class Op(Copied, Fixed):
                 op=type(self).__name__, interface=interface, facts=sorted(stated)
             )
 
-    def _build(self, selection: Selection, call: CallSpec) -> Kernel:
-        verdict = selection.selected
-        assert verdict is not None
-        candidate = verdict.candidate
+    def _build(self, table: SelectionTable, call: CallSpec) -> Kernel:
+        candidate = None if watched() else winner_of(table, call)
+        if candidate is None:
+            selection = tell(select(table, call))
+            selection.winner()
+            assert selection.selected is not None
+            candidate = selection.selected.candidate
         kernel_type: Any = candidate.implementation
-        interface = selection.table.interface
         op = type(self).__name__
-        return self._entries.entry(op, interface, candidate.key, kernel_type, call)
+        return self._entries.entry(op, table.interface, candidate.key, kernel_type, call)
 
     def _table(self, interface: str, call: CallSpec) -> SelectionTable:
         table = self._tables.get(interface) if isinstance(interface, str) else None

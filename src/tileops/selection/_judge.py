@@ -1,6 +1,6 @@
 """Judging one candidate by itself: is it available, and does it serve the call?
 
-This is the only caller of ``refusal``.
+Besides `winner_of`, which gives no reasons, this is the only caller of ``refusal``.
 """
 
 from __future__ import annotations
