@@ -101,6 +101,11 @@ def test_later_minor_versions_are_read(tmp_path):
         pytest.param(
             HEADER + RECORD.replace(b'"calls":3', b'"calls":"x"'), "line 2: Expected", id="type"
         ),
+        pytest.param(
+            HEADER + RECORD.replace(b'"calls":3', b'"calls":3,"calls":4'),
+            "line 2: states 'calls' twice in one object",
+            id="twice",
+        ),
         *(
             pytest.param(
                 HEADER + RECORD + record(**stated),

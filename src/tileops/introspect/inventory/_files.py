@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from tileops.errors import InventoryError, MissingInventoryError
+from tileops.introspect._repeated_names import repeated_name
 from tileops.introspect.formula import FormulaSyntaxError
 from tileops.introspect.inventory._check import RecordFault, check_record
 from tileops.introspect.inventory._record import SCHEMA, FamilyRecord, InterfaceRecord
@@ -147,7 +147,9 @@ def _families(files: Iterable[tuple[str, bytes]]) -> Mapping[str, FamilyRecord]:
             if family.family != stem:
                 problem = f"holds the family {family.family!r}, and a file is named after its own"
                 raise InventoryError(source=name, problem=problem)
-            _check_names(name, content)
+            twice = repeated_name(content)
+            if twice is not None:
+                raise InventoryError(source=name, problem=f"states {twice!r} twice in one object")
             _check_records(family)
         except RecursionError as error:
             raise InventoryError(source=name, problem="nests too deep") from error
@@ -155,24 +157,6 @@ def _families(files: Iterable[tuple[str, bytes]]) -> Mapping[str, FamilyRecord]:
             raise InventoryError(source=name, problem=str(error)) from error
         found[family.family] = with_machines(family)
     return found
-
-
-def _check_names(source: str, content: bytes) -> None:
-    """Reject an object that states a name twice: readers differ in which of the two they keep.
-
-    Raises:
-        InventoryError: There is one.
-    """
-    repeated: list[str] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        names = Counter(name for name, _ in pairs)
-        repeated.extend(name for name, times in names.items() if times > 1)
-
-    # Numbers are not looked at here, and Python's limit of their digits does not matter.
-    json.loads(content, object_pairs_hook=note, parse_int=str)
-    if repeated:
-        raise InventoryError(source=source, problem=f"states {repeated[0]!r} twice in one object")
 
 
 def _check_records(family: FamilyRecord) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tileops.errors import TraceError
+from tileops.introspect._repeated_names import repeated_name
 from tileops.introspect.trace._record import SCHEMA, CallRecord, Header, fault_of
 
 
@@ -110,7 +111,7 @@ def _read_file(file: Path) -> tuple[Header | None, list[CallRecord], bool]:
             if kind == "header":
                 header = _checked(file, _HEADER.decode(line))
             elif kind == "call" and header is not None:
-                records.append(_sound(_CALL.decode(line)))
+                records.append(_sound(line, _CALL.decode(line)))
         except (msgspec.MsgspecError, _UnsoundError, RecursionError) as error:
             why = "nests too deep" if isinstance(error, RecursionError) else str(error)
             problem = f"is no recording: line {number}: {why}"
@@ -124,8 +125,9 @@ class _UnsoundError(ValueError):
     """A record says what nothing recorded can."""
 
 
-def _sound(record: CallRecord) -> CallRecord:
-    fault = fault_of(record)
+def _sound(line: bytes, record: CallRecord) -> CallRecord:
+    twice = repeated_name(line)
+    fault = fault_of(record) if twice is None else f"states {twice!r} twice in one object"
     if fault is not None:
         raise _UnsoundError(fault)
     return record
