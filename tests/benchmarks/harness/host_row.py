@@ -28,9 +28,6 @@ BURST = 7
 BURSTS = 12
 """How often calls of new sizes are read."""
 
-LONGEST = 50
-"""Calls in a row at most: a round must be shorter than a core keeps its speed."""
-
 
 def host_row(contest: Contest, synchronize: Callable[[], None], count: int) -> HostRow:
     """Return the host times of a case.
@@ -41,7 +38,7 @@ def host_row(contest: Contest, synchronize: Callable[[], None], count: int) -> H
     Args:
         contest: The case.
         synchronize: Waits for the device.
-        count: Calls between two readings of the clock, at most.
+        count: Calls between two readings of the clock; so few that a core hardly changes its speed.
     """
     calls = contest.host_calls()
     parts = {name: call for name, call in calls.items() if name in PARTS}
@@ -78,9 +75,8 @@ def host_times(
 def _fast(
     calls: Mapping[str, Callable[[], Any]], synchronize: Callable[[], None], count: int
 ) -> list[Round]:
-    few = min(count, LONGEST)
     readings: dict[str, Reading] = {
-        name: back_to_back(call, synchronize, few) for name, call in calls.items()
+        name: back_to_back(call, synchronize, count) for name, call in calls.items()
     }
     return fast_rounds(readings, ROUNDS, pace)
 
