@@ -51,11 +51,13 @@ class Anything(Short):
 class Half(Short):
     """A fast kernel for 16-bit rows, which names the row that it refuses."""
 
+    limit = 2**31
+
     @classmethod
     def refusal(cls, call):
         if call.dtype.itemsize != 2:
             return f"serves 16-bit rows, got {call.dtype} and n {call.n}"
-        return None
+        return super().refusal(call)
 
 
 class Never(Short):
