@@ -149,6 +149,3 @@ def collapsed(record: CallRecord) -> CallRecord:
         general=record.general,
         collapsed=True,
     )
-
-
-LineRecord = Header | CallRecord
