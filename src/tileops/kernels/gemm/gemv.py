@@ -23,10 +23,10 @@ class GemvKernel(GemmKernel):
     @classmethod
     def refusal(cls, call: GemmCall) -> str | None:
         """Refuse more rows, and what lies between two vectors."""
-        if call.m > GEMV_ROWS:
-            return f"serves up to {GEMV_ROWS} rows, got {call.m}"
         if call.m > 1 and call.arch == 90:
             return f"serves one row on arch 90, got {call.m}"
+        if call.m > GEMV_ROWS:
+            return f"serves up to {GEMV_ROWS} rows, got {call.m}"
         if call.trans_a and call.m > 1:
             return f"serves one row where a is stored transposed, got {call.m}"
         if not call.b_in_vectors:
