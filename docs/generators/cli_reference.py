@@ -43,7 +43,8 @@ No command shows a traceback, unless `--traceback` stands anywhere on its line.
 
 ## What each needs
 
-`lint`, `rule`, `diff`, `doctor`, and the help, the completion and the schemas of every command need the base installation only.
+`lint`, `rule`, `doctor`, and the help, the completion and the schemas of every command need the base installation only.
+So does `diff` where no condition differs; where one does, it needs z3 to find the calls, and no torch.
 The others need torch, and those that prove need z3; both come with `pip install 'tileops[ops]'`.
 No command loads tilelang or needs a GPU.
 

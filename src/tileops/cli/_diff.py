@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from tileops.cli._diff_json import diff_record
 from tileops.cli._diff_text import diff_lines, diff_markdown, outcome_text, region_text
@@ -32,35 +34,53 @@ def ask(base: str, head: str, folder: str) -> InventoryDiff:
     Raises:
         LoadFailure: One of them cannot be read.
     """
-    return diff(_read(base, folder), _read(head, folder))
+    sides = []
+    for source in (base, head):
+        try:
+            sides.append(_read(source, folder))
+        except InventoryError as error:
+            remedy = (
+                "BASE and HEAD are folders of inventory files, or git revisions that hold --folder"
+            )
+            if isinstance(error, MissingInventoryError) and not os.path.isdir(source):
+                remedy = _remedy_for(source, base, head, folder)
+            raise LoadFailure(
+                f"no inventory in {shortened(source)}", cause=str(error), remedy=remedy
+            ) from error
+    return diff(*sides)
 
 
 def _read(source: str, folder: str) -> Mapping[str, FamilyRecord]:
-    try:
-        if os.path.isdir(source):
-            return _read_folder(Path(source))
-        return read_revision(source, folder, Path.cwd())
-    except InventoryError as error:
-        remedy = "BASE and HEAD are folders of inventory files, or git revisions that hold --folder"
-        if isinstance(error, MissingInventoryError) and not os.path.isdir(source):
-            remedy = _remedy_for(source)
-        raise LoadFailure(
-            f"no inventory in {shortened(source)}", cause=str(error), remedy=remedy
-        ) from error
+    if os.path.isdir(source):
+        return _read_folder(Path(source))
+    return read_revision(source, folder, Path.cwd())
 
 
-def _remedy_for(revision: str) -> str:
+def _remedy_for(revision: str, base: str, head: str, folder: str) -> str:
     """Say how to compare with a revision that has no inventory where it was looked for."""
     held = folders_of(revision, Path.cwd())
     if held:
-        return "\n".join(f"--folder {one} is where {revision} has one" for one in held)
-    return (
-        f"{revision} is from before there was an inventory; its code can still write one: "
-        f"git worktree add ../old {revision}, and with that installed\n"
-        "tileops inventory --import MODULE --folder ../before --update, where --import names a "
-        "backend of its own; then\n"
-        "tileops diff ../before HEAD compares with it"
-    )
+        compared = [_command("diff", base, head, "--folder", one) for one in held]
+        return "\n".join(f"{one} looks where {revision} has one" for one in compared)
+    sides = [_WRITTEN if one == revision else one for one in (base, head)]
+    stated = [] if folder == FOLDER else ["--folder", folder]
+    return "\n".join([
+        f"{revision} is from before there was an inventory; its code can still write one, "
+        "with --import for a backend's MODULE:",
+        shlex.join(["git", "worktree", "add", "../old", revision]),
+        "pip install --no-deps -e ../old",
+        f"tileops inventory --import MODULE --folder {_WRITTEN} --update",
+        "pip install --no-deps -e .",
+        _command("diff", *sides, *stated),
+    ])  # fmt: skip
+
+
+_WRITTEN: Final = "../before"
+"""Where the remedy lets an older revision write its inventory."""
+
+
+def _command(*words: str) -> str:
+    return shlex.join(["tileops", *words])
 
 
 def _read_folder(folder: Path) -> Mapping[str, FamilyRecord]:

@@ -1,6 +1,7 @@
 """Comparing two inventories: which calls changed their outcome, from the formulas alone.
 
-Neither torch nor the code that the inventories describe is needed.
+Neither torch nor the code that the inventories describe is needed; where formulas differ, the
+solver is.
 """
 
 from __future__ import annotations
