@@ -6,12 +6,13 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from tileops.introspect.inventory import shipped_folder
+from tileops.introspect.inventory import read_folder, shipped_folder
 
 PLANTED = Path(__file__).with_name("packages") / "planted.py"
 
@@ -20,7 +21,8 @@ def test_the_shipped_inventory_says_what_the_tree_selects(cli):
     """The files in the package are up to date, by meaning."""
     result = cli("inventory", "--check")
 
-    assert result.out == "the inventory says what the ops select\n"
+    ops = {op for one in read_folder(shipped_folder()).values() for op in one.ops}
+    assert result.out == f"tileops/inventory says what {len(ops)} ops select\n"
     assert result.code == 0
 
 
@@ -296,7 +298,8 @@ def test_a_revision_without_one_says_how_to_compare(project):
         "cause: HEAD holds no inventory: there is no folder src/tileops/inventory\n"
         in elsewhere.stderr
     )
-    assert "help: --folder inventory is where HEAD has one\n" in elsewhere.stderr
+    remedy = "help: tileops diff HEAD HEAD --folder inventory looks where HEAD has one\n"
+    assert remedy in elsewhere.stderr
     identity = "-c user.name=Someone -c user.email=someone@example.com"
     empty = run(
         f"git {identity} commit-tree -m Begin $(git hash-object -t tree /dev/null)"
@@ -305,8 +308,27 @@ def test_a_revision_without_one_says_how_to_compare(project):
     before = run(f"tileops diff {empty} HEAD --folder inventory")
 
     assert before.returncode == 3
-    assert f"git worktree add ../old {empty}, and with that installed\n" in before.stderr
-    assert "tileops inventory --import MODULE --folder ../before --update" in before.stderr
+    remedies = before.stderr.splitlines()[-5:]
+    assert remedies == [
+        f"help: git worktree add ../old {empty}",
+        "help: pip install --no-deps -e ../old",
+        "help: tileops inventory --import MODULE --folder ../before --update",
+        "help: pip install --no-deps -e .",
+        "help: tileops diff ../before HEAD --folder inventory",
+    ]
+
+
+def test_a_remedy_states_the_folder_only_where_it_was_given(project):
+    """And replaces the side that has no inventory, whichever it is."""
+    _, run = project
+    run("git rm -r -q --cached inventory")
+    identity = "-c user.name=Someone -c user.email=someone@example.com"
+    run(f"git {identity} commit -q -m Without")
+
+    refused = run("tileops diff inventory HEAD")
+
+    assert refused.returncode == 3
+    assert refused.stderr.splitlines()[-1] == "help: tileops diff inventory ../before"
 
 
 def test_an_op_without_interfaces_is_told_to_declare_them(cli, tmp_path, monkeypatch):
@@ -346,6 +368,63 @@ def test_what_cannot_be_compared_is_said(cli, words, code, fragment):
 
     assert result.code == code
     assert fragment in result.err
+
+
+WITHOUT = """
+import sys
+sys.modules.update(dict.fromkeys(sys.argv[1].split(",")))
+from tileops.cli import main
+main(sys.argv[2:])
+"""
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Return a copy of the shipped inventory in which another product is refused."""
+    folder = shutil.copytree(shipped_folder(), tmp_path / "changed")
+    family = folder / "gemm.json"
+    text = family.read_text("utf-8")
+    assert "(ge k 8)" in text
+    family.write_text(text.replace("(ge k 8)", "(ge k 16)"), "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("missing", "code", "said"),
+    [
+        pytest.param("torch,tilelang", 0, "k < 16", id="torch"),
+        pytest.param("torch,tilelang,z3", 3, "this question needs z3", id="z3-too"),
+    ],
+)
+def test_a_difference_needs_the_solver_and_no_torch(changed, missing, code, said):
+    """Regions are what the solver finds; the answer without it names what adds it."""
+    words = ["diff", str(shipped_folder()), str(changed)]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, missing, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr
+    assert ("pip install 'tileops[ops]'" in done.stderr) is bool(code)
+
+
+def test_what_is_declared_alone_needs_no_solver(tmp_path):
+    """A family that is gone is told of in the base installation."""
+    folder = shutil.copytree(shipped_folder(), tmp_path / "fewer")
+    (folder / "gemm.json").unlink()
+    words = ["diff", str(shipped_folder()), str(folder)]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, "torch,tilelang,z3", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0
+    assert "GemmFwdOp.gemm" in done.stdout
 
 
 def test_diff_loads_no_torch(modules_after):

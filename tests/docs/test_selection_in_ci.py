@@ -185,7 +185,7 @@ def test_a_release_of_the_backend_passes_the_check(repository, tmp_path):
 
     done = repository.run(steps("selection.yml")[0])
 
-    assert (done.returncode, done.stdout) == (0, "the inventory says what the ops select\n")
+    assert (done.returncode, done.stdout) == (0, "selection says what 1 op selects\n")
     repository.run(fences("bash")[0])
     assert {one.name: one.read_text("utf-8") for one in locked.iterdir()} == before
 
@@ -196,7 +196,7 @@ def test_a_lock_made_without_installing_passes_too(repository, tmp_path):
 
     done = repository.run(steps("selection.yml")[0])
 
-    assert (done.returncode, done.stdout) == (0, "the inventory says what the ops select\n")
+    assert (done.returncode, done.stdout) == (0, "selection says what 1 op selects\n")
 
 
 def test_the_pull_request_that_adds_the_lock_is_told_that_the_base_has_none(repository):

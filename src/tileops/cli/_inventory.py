@@ -109,16 +109,17 @@ def check(subject: Subject) -> Drift:
         return drift(subject.ops.values(), about, subject.tables)
 
 
-def drift_lines(found: Drift, remedy: str) -> Iterator[Line]:
+def drift_lines(subject: Subject, found: Drift) -> Iterator[Line]:
     """Yield the lines of a comparison of ops with their inventory."""
     if found.none:
-        yield (("the inventory says what the ops select", "green"),)
+        said = f"says what {counted(found.ops, 'op')} {'selects' if found.ops == 1 else 'select'}"
+        yield ((f"{without_roots(str(subject.folder))} {said}", "green"),)
         return
     yield from broken_lines(found.broken)
     if found.changes.interfaces:
         yield (("what the inventory says, and what is now:", "bold"),)
         yield from diff_lines(found.changes)
-        yield ((f"{remedy} writes it anew", "dim"),)
+        yield ((f"{subject.remedy} writes it anew", "dim"),)
     if found.audits:
         yield from audit_lines(Audit(found.audits))
 
@@ -174,7 +175,7 @@ def _note_left_out(subject: Subject) -> None:
 
 def write_drift(subject: Subject, found: Drift) -> None:
     """Write a comparison to stdout."""
-    write(drift_lines(found, subject.remedy))
+    write(drift_lines(subject, found))
 
 
 def write_updated(subject: Subject, broken: tuple[BrokenOp, ...], files: Mapping[str, str]) -> None:

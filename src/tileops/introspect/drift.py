@@ -34,11 +34,13 @@ class Drift:
         broken: Ops that cannot be constructed.
         changes: What means something else than what is written.
         audits: Interfaces with something to mend, beyond what the inventory accepts.
+        ops: How many ops were compared.
     """
 
     broken: tuple[BrokenOp, ...]
     changes: InventoryDiff
     audits: tuple[InterfaceAudit, ...]
+    ops: int
 
     @property
     def none(self) -> bool:
@@ -62,6 +64,7 @@ def drift(ops: Iterable[type[Op]], written: Families, tables: Tables) -> Drift:
         broken,
         diff(written, now),
         tuple(one for one in audits if one.ambiguities or one.raising or _open_gaps(one)),
+        len(sound),
     )
 
 
