@@ -34,54 +34,64 @@ class Format(enum.StrEnum):
     JUNIT = "junit"
 
 
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(
+        click_type=FileName(". is the folder at hand"),
+        help="Files and folders.",
+        show_default=False,
+    ),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(help="Run only these: rule ids, tiers (error, or E), all; may be repeated."),
+]
+Ignore = Annotated[list[str] | None, typer.Option(help="Leave these out; as for --select.")]
+Fix = Annotated[bool, typer.Option("--fix", help="Apply the safe fixes; exits with 1 when it did.")]
+UnsafeFixes = Annotated[
+    bool, typer.Option("--unsafe-fixes", help="Apply also fixes that need a reader's eye.")
+]
+Diff = Annotated[
+    bool, typer.Option("--diff", help="Show what the fixes would change; write nothing.")
+]
+Form = Annotated[Format, typer.Option("--format", help="How to write.")]
+Statistics = Annotated[
+    bool, typer.Option("--statistics", help="Count the findings per rule instead.")
+]
+ShowUnknown = Annotated[
+    bool,
+    typer.Option("--show-unknown", help="Say also what could not be resolved."),
+]
+Baseline = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Hide the findings this file knows.")
+]
+UpdateBaseline = Annotated[
+    bool, typer.Option("--update-baseline", help="Write the findings into the baseline.")
+]
+Jobs = Annotated[
+    int,
+    typer.Option("-j", "--jobs", callback=at_least(0, 1024), help="Processes; 0: one per CPU."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
+Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")]
+
+
 @app.command()
 def lint(
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(
-            click_type=FileName(". is the folder at hand"),
-            help="Files and folders.",
-            show_default=False,
-        ),
-    ] = None,
-    select: Annotated[
-        list[str] | None,
-        typer.Option(help="Run only these: rule ids, tiers (error, or E), all; may be repeated."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(help="Leave these out; as for --select.")
-    ] = None,
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Apply the safe fixes; exits with 1 when it did.")
-    ] = False,
-    unsafe_fixes: Annotated[
-        bool, typer.Option("--unsafe-fixes", help="Apply also fixes that need a reader's eye.")
-    ] = False,
-    diff: Annotated[
-        bool, typer.Option("--diff", help="Show what the fixes would change; write nothing.")
-    ] = False,
-    form: Annotated[Format, typer.Option("--format", help="How to write.")] = Format.FULL,
-    statistics: Annotated[
-        bool, typer.Option("--statistics", help="Count the findings per rule instead.")
-    ] = False,
-    show_unknown: Annotated[
-        bool,
-        typer.Option("--show-unknown", help="Say also what could not be resolved."),
-    ] = False,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Hide the findings this file knows.")
-    ] = None,
-    update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Write the findings into the baseline.")
-    ] = False,
-    jobs: Annotated[
-        int,
-        typer.Option("-j", "--jobs", callback=at_least(0, 1024), help="Processes; 0: one per CPU."),
-    ] = 0,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Neither read nor write the cache.")
-    ] = False,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")] = False,
+    paths: Paths = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    fix: Fix = False,
+    unsafe_fixes: UnsafeFixes = False,
+    diff: Diff = False,
+    form: Form = Format.FULL,
+    statistics: Statistics = False,
+    show_unknown: ShowUnknown = False,
+    baseline: Baseline = None,
+    update_baseline: UpdateBaseline = False,
+    jobs: Jobs = 0,
+    no_cache: NoCache = False,
+    schema: Schema = False,
 ) -> None:
     """Check PATHS, or the whole project, against the rules of the kernel contract.
 
