@@ -100,6 +100,16 @@ def test_an_accepted_gap_is_no_finding() -> None:
     ).clean
 
 
+def test_an_accepted_gap_states_the_closest_bound_alone() -> None:
+    """What was accepted is wider than what is unserved now: of two bounds one is said."""
+    few_rows = explored(GemmCall, skinny=SkinnyGemm, narrow=NarrowGemm)
+    found = audit_interface(few_rows, {"many rows": read("(gt m 4)")})
+
+    accepted = [one.region for one in found.gaps if one.accepted]
+    assert [one.text() for one in accepted if "k" not in one.text()] == ["m > 16"]
+    assert (read("(gt m 16)"),) in [one.conditions for one in accepted]
+
+
 def test_a_removed_preference_is_found_with_the_line_that_settles_it() -> None:
     """Without its preference the long-context kernel ties with batch 1 on SM90, and only there."""
     found = audit(AttentionCall, **{**GQA, "long_context": UndeclaredLongContextKernel})

@@ -18,6 +18,7 @@ from tileops.introspect.audit._report import (
 )
 from tileops.introspect.formula import FALSE, Term, all_of, any_of, compiled, negate
 from tileops.introspect.symbolic.exploration import Explored
+from tileops.introspect.symbolic.regions import conjuncts
 from tileops.selection import Candidate, Outcome, Selection, Stage
 
 __all__ = ["audit_interface"]
@@ -113,7 +114,7 @@ def _accepted_gaps(explored: Explored, accepted: Mapping[str, Term]) -> Iterable
         )
         for region in settled.regions:
             # The solver took the condition for granted, so the region does not say it.
-            said = Region((condition, *region.conditions), region.witness)
+            said = Region(conjuncts((condition, *region.conditions)), region.witness)
             yield Gap(_where(explored, said.conditions), said, reason)
 
 

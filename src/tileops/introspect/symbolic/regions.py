@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +22,7 @@ from tileops.introspect.formula import (
 from tileops.introspect.symbolic.prover import Prover, Status
 from tileops.introspect.symbolic.witness import minimal
 
-__all__ = ["MOST_REGIONS", "Region", "Regions", "regions"]
+__all__ = ["MOST_REGIONS", "Region", "Regions", "conjuncts", "regions"]
 
 MOST_REGIONS: Final = 12
 """More regions than this help nobody; the rest is only counted as being there."""
@@ -42,8 +42,7 @@ class Region:
 
     def text(self) -> str:
         """Say where it is."""
-        parts = _conjuncts(all_of(self.conditions))
-        return ", ".join(render(one) for one in parts if one != TRUE) or "every call"
+        return ", ".join(map(render, conjuncts(self.conditions))) or "every call"
 
 
 @dataclass(frozen=True)
@@ -125,10 +124,14 @@ def _merged(prover: Prover, literals: Sequence[Term]) -> tuple[Term, ...]:
         both = all_of((known, literal))
         left = [value for value in one.countable if evaluate(both, {one.name: value})]
         merged[one.name] = member(one.name, left) if len(left) <= _FEW else both
-    return tuple(part for term in merged.values() for part in _conjuncts(term))
+    return conjuncts(merged.values())
 
 
-def _conjuncts(term: Term) -> tuple[Term, ...]:
+def conjuncts(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """Return the conditions that hold where all *terms* do, of several bounds the closest one."""
+    term = all_of(terms)
+    if term == TRUE:
+        return ()
     return term.args if term.op == "and" else (term,)
 
 
