@@ -48,9 +48,52 @@ def test_the_terms_that_are_used_are_said_at_the_end(cli):
         text: [line[2:].split("  ")[0] for line in text.partition("\nwords\n")[2].splitlines()[:-2]]
         for text in (attention, refuted)
     }
-    assert terms[attention] == ["unambiguous", "served", "PROVED", "unserved, accepted"]
-    assert terms[refuted] == ["unambiguous", "served", "PROVED", "REFUTED"]
+    proved = ["unambiguous", "served", "PROVED"]
+    assert terms[attention] == [*proved, "unserved, accepted", "no implementation"]
+    assert terms[refuted] == [*proved, "REFUTED", "no implementation"]
     assert not re.search(r"\[\d+\]", attention)
+
+
+ON_CPU = """
+from tileops.backend import Kernel, register_kernel_type
+from tileops.kernels.norm.call_spec import LayerNormFwdInterface
+
+class RowsAnywhere(Kernel, LayerNormFwdInterface):
+    preferred_over = frozenset({"layer_norm"})
+
+    def forward(self, x, weight, bias):
+        return x * 1
+
+class RowsOnCpu(RowsAnywhere):
+    devices = frozenset({"cpu"})
+    preferred_over = frozenset()
+
+register_kernel_type("LayerNormFwdOp", "rows_on_cpu", RowsOnCpu)
+register_kernel_type("LayerNormFwdOp", "rows_anywhere", RowsAnywhere)
+"""
+
+
+def test_a_place_without_a_finding_says_why(cli, shell, tmp_path):
+    """A GPU that no key is for, and a device of which no board is described."""
+    (tmp_path / "rows_on_cpu.py").write_text(ON_CPU)
+    in_tree = lines_of(cli("audit", "RMSNormFwdOp").out)
+    added = shell("tileops audit LayerNormFwdOp --import rows_on_cpu", cwd=tmp_path)
+    everywhere = lines_of(added.out)
+
+    no_key = (
+        "no implementation no key is for that architecture; calls are unserved there, no finding"
+    )
+    no_board = (
+        "no known board the proof holds there, though no board of it is described; no finding"
+    )
+    assert "SM100 no implementation b200" in in_tree
+    assert (no_key in in_tree, no_board in in_tree) == (True, False)
+    assert "cpu unambiguous PROVED served PROVED no known board" in everywhere
+    assert (no_key in everywhere, no_board in everywhere) == (False, True)
+
+
+def lines_of(text):
+    return [" ".join(line.split()) for line in text.splitlines()]
 
 
 def test_long_lists_and_conditions_take_several_lines(cli):

@@ -54,16 +54,18 @@ _WORDS: Final = {
     "PROVED": "for every possible call, which no test could try",
     "REFUTED": "a call below shows the opposite",
     "NOT PROVED": "neither shown nor refuted; what stands in the way is named",
-    "unserved, accepted": "without a key on purpose: the inventory says why",
+    "unserved, accepted": "unserved when the inventory was written, so no finding",
     "dead": "a key that no call selects",
     "idle preference": "precedence over a key that serves none of the same calls",
+    "no implementation": "no key is for that architecture; calls are unserved there, no finding",
+    "no known board": "the proof holds there, though no board of it is described; no finding",
 }
 
 
 def _words(audit: Audit) -> Iterator[Line]:
     """Yield the meaning of the terms that an audit used."""
-    places = [(each, one) for each in audit.interfaces for one in each.places if one.available]
-    proofs = " ".join(text for each, one in places for text, _ in _proofs(each, one))
+    places = [(each, one) for each in audit.interfaces for one in each.places]
+    proofs = " ".join(t for each, one in places if one.available for t, _ in _proofs(each, one))
     used = {
         **{word: word in proofs for word in ("unambiguous", "served", "REFUTED")},
         "PROVED": "PROVED" in proofs.replace("NOT PROVED", ""),
@@ -71,6 +73,8 @@ def _words(audit: Audit) -> Iterator[Line]:
         "unserved, accepted": any(g.accepted for one in audit.interfaces for g in one.gaps),
         "dead": any(one.dead for one in audit.interfaces),
         "idle preference": any(one.idle for one in audit.interfaces),
+        "no implementation": not all(one.available for _, one in places),
+        "no known board": not all(one.boards for _, one in places),
     }
     rows = [((f"  {word}", "dim"), (said, "dim")) for word, said in _WORDS.items() if used[word]]
     if rows:
