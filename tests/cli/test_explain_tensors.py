@@ -146,6 +146,8 @@ def test_one_request_that_nothing_serves_is_a_no(cli):
     again = cli(*shlex.split(last.partition(": tileops ")[2]))
     assert again.code == 1
     assert "serves rows of at most 8, got 16" in again.out
+    # What was typed is not said again.
+    assert "Reproduce it with" not in again.out
 
 
 def test_parameters_of_every_type_reach_the_op(ask):

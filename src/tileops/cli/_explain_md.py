@@ -65,7 +65,7 @@ def _group(answer: Explanation, group: Group) -> str:
     judged = zip(group.selection.verdicts, group.reasons, strict=True)
     rows = "".join(_row(verdict, reason) for verdict, reason in judged)
     table = f"| key | stage | reason | source |\n| --- | --- | --- | --- |\n{rows}"
-    command = "" if selected else f"\n{_reproduction(answer, group)}\n"
+    command = "" if selected else _reproduction(answer, group)
     more = "".join(_conditions(key, found) for key, found in group.conditions.items())
     asked = "" if group.why_not is None else _why_not(answer, group.why_not)
     return f"On {places_sentence(group)}: {outcome}\n\n{table}{command}{more}{asked}"
@@ -98,8 +98,11 @@ def _row(verdict: Verdict, reason: str | None) -> str:
 
 
 def _reproduction(answer: Explanation, group: Group) -> str:
-    said, command, words = reproduction(answer, group.selection).partition(": tileops ")
-    return f"{said}: `tileops {words}`" if command else said
+    again = reproduction(answer, group.selection)
+    if again is None:
+        return ""
+    said, command, words = again.partition(": tileops ")
+    return f"\n{said}: `tileops {words}`\n" if command else f"\n{said}\n"
 
 
 def _escaped(text: str) -> str:

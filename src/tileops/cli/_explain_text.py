@@ -199,8 +199,13 @@ def _facts(answer: Explanation, one: InterfaceAnswer) -> str:
     return facts_sentence(answer, one) if one.call.facts() else "no facts"
 
 
-def reproduction(answer: Explanation, selection: Selection) -> str:
-    """Say how to see a selection again, with what is supposed."""
+def reproduction(answer: Explanation, selection: Selection) -> str | None:
+    """Say how to see a selection again, with what is supposed; None where that is what was typed.
+
+    Of a call that is given as tensors it is one of the kernel requests, stated by its facts.
+    """
+    if answer.call is None:
+        return None
     command = selection.command()
     if command is None or not answer.supposing:
         return selection.reproduction()
@@ -233,8 +238,9 @@ def _verdict_lines(shown: _Shown, group: Group) -> Iterator[Line]:
         yield from condition_lines(shown.conditions(group, verdict.key))
     if selection.outcome is Outcome.NO_DEVICE and selection.call.device_type is None:
         yield ((f"  {_ELSEWHERE}", "yellow"),)
-    if selection.selected is None:
-        yield ((f"  {reproduction(shown.answer, selection)}", "dim"),)
+    again = reproduction(shown.answer, selection)
+    if selection.selected is None and again is not None:
+        yield ((f"  {again}", "dim"),)
 
 
 _ELSEWHERE = "this machine has no accelerator; --gpu h200 or --arch 90 asks about another one"
