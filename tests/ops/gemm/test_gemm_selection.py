@@ -121,6 +121,21 @@ def test_a_short_sum_names_its_length(layout, dtype, arch):
         GemmFwdOp(*LAYOUTS[layout]).key_for("gemm", call(64, 64, 7, layout, arch, dtype))
 
 
+@pytest.mark.parametrize(
+    ("m", "arch", "reason"),
+    [
+        pytest.param(32, 90, "serves one row on arch 90, got 32", id="hopper"),
+        pytest.param(2, 90, "serves one row on arch 90, got 2", id="hopper-few"),
+        pytest.param(32, 80, "serves up to 4 rows, got 32", id="ampere"),
+    ],
+)
+def test_gemv_names_the_rows_that_it_serves_there(m, arch, reason):
+    """On Hopper one row, however many more were asked for."""
+    found = GemmFwdOp().explain("gemm", call(m, 4096, 4096, arch=arch))
+
+    assert {one.key: one.reason for one in found.verdicts}[GEMV] == reason
+
+
 @pytest.mark.parametrize("arch", [75, 87, 100])
 def test_architectures_that_no_key_supports(arch):
     """The error names the architectures that are."""
