@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tileops.cli._folded_table import folded_lines
 from tileops.cli._printable import printable
 from tileops.cli._render import plain
-from tileops.cli._table import Table, counted
+from tileops.cli._table import Table, counted, table_markdown
 
 
 @pytest.mark.parametrize(
@@ -103,3 +105,41 @@ def test_a_listing_of_one_key_says_so(cli):
     ]
 
     assert titles == ["1 op, 1 key", "1 key of 1 interface"]
+
+
+def test_markdown_has_its_commands_below_the_table():
+    """A cell is no place to copy from; a row without a command says so where it stands."""
+    lines = table_markdown(replace(TABLE, commands="explain")).splitlines()
+
+    assert lines[4:] == [
+        "| norm | wide | 3 | serves rows of at most 256 elements, got 512 | command 1 |",
+        "| norm | short | 12 |  | no shell can |",
+        "",
+        "```bash",
+        "# 1",
+        COMMAND,
+        "```",
+    ]
+
+
+def test_a_fence_is_longer_than_the_backticks_within():
+    """What a fact holds does not end the block."""
+    hostile = f"{COMMAND} --mode '```'"
+    table = Table("missed", ("explain",), ((hostile,), (COMMAND,)), commands="explain")
+
+    assert table_markdown(table).splitlines()[-6:] == [
+        "````bash",
+        "# 1",
+        hostile,
+        "# 2",
+        COMMAND,
+        "````",
+    ]
+
+
+def test_a_table_of_no_commands_has_no_block():
+    """Where no row has one, and where none is a column of them."""
+    table = Table("missed", ("explain",), (("no shell can",),), commands="explain")
+
+    assert "```" not in table_markdown(table)
+    assert f"| {COMMAND} |" in table_markdown(TABLE)

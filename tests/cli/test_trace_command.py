@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -200,6 +201,21 @@ def test_markdown(cli, traced):
     assert len(tables) == 4
     for table in tables:
         assert len({line.count("|") for line in table.strip().splitlines()}) == 1
+    title = r"^### LayerNormFwdOp: \d+ calls?, [\d.]+ s finding and building kernels$"
+    assert re.search(title, out, re.MULTILINE)
+    assert "finding and building" in cli("trace", "show", str(traced / "t.jsonl")).out
+
+
+def test_markdown_has_commands_to_copy(cli, traced):
+    """Each stands on a line of its own below its table, and is the one of the other forms."""
+    summary = json.loads(cli("trace", "summary", str(traced / "t.jsonl"), "--format", "json").out)
+    commands = [row["command"] for op in summary["ops"] for row in op["refusals"]]
+    lines = cli("trace", "summary", str(traced / "t.jsonl"), "--format", "md").out.splitlines()
+
+    assert [one for one in lines if one.startswith("tileops explain ")] == [
+        one for one in commands if one is not None
+    ]
+    assert not any("tileops explain" in one for one in lines if one.startswith("|"))
 
 
 class Page(HTMLParser):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,12 +20,15 @@ class Table:
         names: The names of the columns.
         rows: The rows, each with a text per column.
         head: How many of the first columns say what a row is about.
+        commands: The column of commands to paste, where there is one; it may also say why a row
+            has none.
     """
 
     title: str
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     head: int = 1
+    commands: str | None = None
 
 
 def counted(number: int, noun: str, nouns: str | None = None) -> str:
@@ -45,12 +49,35 @@ def table_lines(table: Table) -> Iterator[Line]:
 
 
 def table_markdown(table: Table) -> str:
-    """Return the table as Markdown."""
+    """Return the table as Markdown, its commands below it in a block that can be copied."""
     head = f"### {printable(table.title)}\n\n"
     if not table.rows:
         return head
-    lines = [_row(table.names), _row(["---"] * len(table.names)), *map(_row, table.rows)]
-    return head + "".join(lines)
+    rows, commands = _numbered(table)
+    lines = [_row(table.names), _row(["---"] * len(table.names)), *map(_row, rows)]
+    return head + "".join(lines) + _block(commands)
+
+
+def _numbered(table: Table) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Return the rows with a number for each command, and the commands."""
+    rows = [list(row) for row in table.rows]
+    commands: list[str] = []
+    if table.commands is not None:
+        place = table.names.index(table.commands)
+        for row in rows:
+            if row[place].startswith("tileops explain "):
+                commands.append(printable(row[place]))
+                row[place] = f"command {len(commands)}"
+    return [tuple(row) for row in rows], commands
+
+
+def _block(commands: Sequence[str]) -> str:
+    if not commands:
+        return ""
+    lines = [f"# {number}\n{text}\n" for number, text in enumerate(commands, 1)]
+    # A fence is longer than any run of backticks within.
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "".join(lines))), default=0))
+    return f"\n{fence}bash\n{''.join(lines)}{fence}\n"
 
 
 def table_html(title: str, tables: Sequence[Table]) -> str:

@@ -143,7 +143,7 @@ def _processes_table(recording: Recording) -> Table:
 def _summary_tables(summary: OpSummary) -> list[Table]:
     """Return the tables of one op: what served it, and what would have."""
     calls = counted(summary.calls, "call")
-    title = f"{summary.op}: {calls}, {summary.seconds:.3f} s finding kernels"
+    title = f"{summary.op}: {calls}, {summary.seconds:.3f} s finding and building kernels"
     keys = tuple(
         (
             row.interface or "",
@@ -170,14 +170,25 @@ def _summary_tables(summary: OpSummary) -> list[Table]:
     missed = ("interface", "key", "calls", "served by", "first call at", "reason", "explain")
     tables = [
         Table(title, ("interface", "served by", "calls", "share", "kinds"), keys, head=2),
-        Table(f"{summary.op}: keys of higher rank that did not serve", missed, refusals, head=4),
+        Table(
+            f"{summary.op}: keys of higher rank that did not serve", missed, refusals, 4, "explain"
+        ),
         Table(f"{summary.op}: calls that failed", ("calls", "first call at", "error"), errors),
     ]
     return [table for table in tables if table.rows]
 
 
 def _records_table(recording: Recording) -> Table:
-    names = ("pid", "calls", "request", "served by", "facts", "device", "build", "first call at")
+    names = (
+        "pid",
+        "calls",
+        "request",
+        "served by",
+        "facts",
+        "device",
+        "finding and building",
+        "first call at",
+    )
     rows = tuple(
         (
             str(one.pid),
