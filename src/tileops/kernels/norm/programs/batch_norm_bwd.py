@@ -62,13 +62,13 @@ def program(spatial, dtype, layout, has_weight):
             S.place(s)
             P.place(s, mean, rstd, weight, grad_weight, grad_bias)
             B.fetch(s)
-            B.meet()
             # Asked of memory now, it is there when the statistics are.
             if S.turns == 1 and s.warp < B.group:
                 P.ask(s, s.warp)
             P.clear(s)
             P.sums(s)
             P.publish_sums(s)
+            B.meet()
             for turn in T.serial(S.turns):
                 channel = turn * B.warps + s.warp
                 if channel < B.group:

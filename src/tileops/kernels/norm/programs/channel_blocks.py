@@ -39,6 +39,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     warps = threads // 32
     staged = per > 0
     copies = staged and access >= 4  # cp.async moves 4, 8 or 16 bytes.
+    wide = access >= 8
     # Items whose copies are awaited together, so that the first are used while others arrive.
     batch = -(-per // _BATCHES)
     batches = -(-per // batch) if staged else 0
@@ -108,11 +109,14 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     @T.macro
     def begin():
         T.annotate_min_blocks_per_sm(layout.resident)
-        if copies or blocks > 1:
+        if copies or wide or blocks > 1:
             T.import_source(COPIES)
         # TileLang launches clusters before their predecessor has ended, asked or not.
         if layout.overlap or blocks > 1:
             T.pdl_sync()
+        # Nothing is to be seen of this block yet: an arrival that orders memory would wait for it.
+        if blocks > 1:
+            T.cluster_arrive_relaxed()
 
     @T.macro
     def release():
@@ -197,7 +201,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     def meet():
         """Wait until every block of the cluster runs: only then may its memory be written."""
         if blocks > 1:
-            T.cluster_sync()
+            T.cluster_wait()
 
     @T.macro
     def fetch(s):
@@ -285,8 +289,16 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         for i in T.vectorized(V):
             s.result[i] = T.cast(value[i], dtype)
         locate(s, k)
-        for i in T.vectorized(V):
-            s.outputs[result][s.access[0], i] = s.result[i]
+        if wide:
+            T.call_extern(
+                "handle",
+                f"tileops::store_access<{access}>",
+                T.address_of(s.outputs[result][s.access[0], 0]),
+                T.address_of(s.result[0]),
+            )
+        else:
+            for i in T.vectorized(V):
+                s.outputs[result][s.access[0], i] = s.result[i]
 
     def unit_of(i):
         """The unit of element *i* of an access."""
