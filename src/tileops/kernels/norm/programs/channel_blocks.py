@@ -51,6 +51,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     width = group * spatial // V if lanes else 1
     idle = lanes > 0 and rows * lanes < threads
     cluster = {"cluster_dims": blocks} if blocks > 1 else {}
+    halves = 1
 
     def grid(channels, parts=1):
         return T.cast(T.ceildiv(channels, group) * (blocks * parts), "int32")
@@ -79,7 +80,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         s = SimpleNamespace(samples=samples, channels=channels)
         s.thread = T.get_thread_binding()
         s.warp = s.thread // 32
-        s.turn, s.part, shares = turn, 0, None
+        s.turn, s.half, s.part, shares = turn, 0, 0, None
         if part is not None:
             s.part, shares = part
         elif blocks > 1:
@@ -123,6 +124,14 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         """Let the next kernel in: this one has its data on the chip."""
         if layout.overlap:
             T.pdl_trigger()
+
+    def stops(s):
+        """How many groups the block serves, one after the other."""
+        return 1
+
+    @T.macro
+    def turn_to(s, number):
+        """Go on to the block's group of this number: the only one."""
 
     def there(s):
         """Whether the thread has columns at all: some threads do not, nor does a last group."""
