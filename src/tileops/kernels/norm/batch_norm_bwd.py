@@ -13,6 +13,7 @@ from tileops.kernels.kernel import Entry
 from tileops.kernels.norm.call_spec import BatchNormBwdInterface, BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import ChannelLayout
+from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 __all__ = ["BatchNormBwdKernel"]
 
@@ -33,7 +34,11 @@ class BatchNormBwdKernel(ChannelKernel, BatchNormBwdInterface):
         return identity, lambda: cls(*identity)
 
     def __init__(
-        self, layout: ChannelLayout, spatial: int, dtype: torch.dtype, has_weight: bool
+        self,
+        layout: ChannelLayout | StandingLayout,
+        spatial: int,
+        dtype: torch.dtype,
+        has_weight: bool,
     ) -> None:
         """Compile the program for the current device."""
         super().__init__()

@@ -14,6 +14,7 @@ from tileops.kernels.norm.call_spec import BatchNormCall, BatchNormTrainFwdInter
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import ChannelLayout
 from tileops.kernels.norm.programs.channel_normal import Factors
+from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 __all__ = ["BatchNormFwdTrainKernel"]
 
@@ -35,7 +36,7 @@ class BatchNormFwdTrainKernel(ChannelKernel, BatchNormTrainFwdInterface):
 
     def __init__(
         self,
-        layout: ChannelLayout,
+        layout: ChannelLayout | StandingLayout,
         spatial: int,
         eps: float,
         momentum: float,

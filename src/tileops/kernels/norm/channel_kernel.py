@@ -13,6 +13,7 @@ from tileops.kernels.norm.programs.channel_layout import (
     Planes,
     passing,
 )
+from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 __all__ = ["ChannelKernel"]
 
@@ -38,7 +39,7 @@ class ChannelKernel(Kernel):
         return Planes(call.n, call.c, call.spatial, call.itemsize, call.short, cls.streams)
 
     @classmethod
-    def layout(cls, call: BatchNormCall) -> ChannelLayout:
+    def layout(cls, call: BatchNormCall) -> ChannelLayout | StandingLayout:
         """Lay out the channels of a call that this implementation serves."""
         return passing(cls.planes(call), call.device_facts())
 

@@ -15,6 +15,16 @@ from tileops.kernels.norm.programs.channel_layout import (
     ChannelLayout,
     in_cluster,
 )
+from tileops.kernels.norm.programs.standing_layout import (
+    BESIDE_PIECES,
+    LEAST_IN_TURN,
+    LEAST_STANDING,
+    LONGEST_STANDING,
+    SHORTEST_STANDING,
+    STANDING_STEP,
+    StandingLayout,
+    standing_layout,
+)
 
 __all__ = ["ClusterChannels"]
 
@@ -33,9 +43,10 @@ class ClusterChannels(ChannelKernel):
         return cls._unfit_short(call) if call.short else cls._unfit(call)
 
     @classmethod
-    def layout(cls, call: BatchNormCall) -> ChannelLayout:
+    def layout(cls, call: BatchNormCall) -> ChannelLayout | StandingLayout:
         """Stage a slice of a channel in each block."""
-        layout = in_cluster(cls.planes(call), call.device_facts())
+        pick = standing_layout if cls._stands(call) else in_cluster
+        layout = pick(cls.planes(call), call.device_facts())
         assert layout is not None
         return layout
 
@@ -56,9 +67,22 @@ class ClusterChannels(ChannelKernel):
                 f"{room // beside} bytes, got {size}"
             )
         most = LARGEST_CLUSTER * (room - _UNEVEN)
-        if size > most:
+        if size > most and not cls._stands(call):
             return f"serves channels that take at most {most} bytes, got {size}"
         return super().refusal(call)
+
+    @classmethod
+    def _stands(cls, call: BatchNormCall) -> bool:
+        """Whether blocks go on from channel to channel: long ones, and many."""
+        plane = call.spatial * call.itemsize
+        slice_ = (call.n + LARGEST_CLUSTER - 1) // LARGEST_CLUSTER * plane * cls.streams
+        return (
+            call.c >= LEAST_IN_TURN
+            and call.n * plane * cls.streams > LEAST_STANDING
+            and SHORTEST_STANDING <= plane <= LONGEST_STANDING
+            and plane % STANDING_STEP == 0
+            and slice_ <= (call.smem_budget or 0) - BESIDE_PIECES
+        )
 
     @classmethod
     def _unfit_short(cls, call: BatchNormCall) -> str | None:

@@ -21,7 +21,11 @@ STREAMS = 2
 
 
 def build(
-    spatial: int, dtype: "torch.dtype", layout: ChannelLayout | StandingLayout, has_weight: bool, arch: int
+    spatial: int,
+    dtype: "torch.dtype",
+    layout: ChannelLayout | StandingLayout,
+    has_weight: bool,
+    arch: int,
 ) -> Callable[..., None]:
     """Compile for planes of *spatial* elements of a torch dtype.
 

@@ -2,7 +2,36 @@
 
 from dataclasses import dataclass
 
-__all__ = ["StandingLayout"]
+from tileops.device import DeviceFacts
+from tileops.kernels.norm.programs.channel_layout import ACCESS, LARGEST_CLUSTER, Planes
+
+__all__ = [
+    "BESIDE_PIECES",
+    "LEAST_IN_TURN",
+    "LEAST_STANDING",
+    "LONGEST_STANDING",
+    "SHORTEST_STANDING",
+    "STANDING_STEP",
+    "StandingLayout",
+    "standing_layout",
+]
+
+BESIDE_PIECES = 8 << 10
+"""Bytes of a block's shared memory that statistics and barriers take beside the pieces."""
+
+LEAST_STANDING = 1 << 20
+"""Bytes of a channel from which on its blocks fill the multiprocessors that they run on."""
+
+LEAST_IN_TURN = 128
+"""Channels from which on every block has several."""
+
+SHORTEST_STANDING, LONGEST_STANDING, STANDING_STEP = 1 << 10, 32 << 10, 128
+"""Bytes of planes, and what divides them, that fall into pieces neither too long nor too short."""
+
+_THREADS = 512
+
+# Bytes of a piece: a warp refills it while it works on its others.
+_LONGEST_PIECE, _SHORTEST_PIECE = 4 << 10, 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +53,36 @@ class StandingLayout:
     parts: int
     per: int
     standing: int
+
+
+def standing_layout(planes: Planes, facts: DeviceFacts) -> StandingLayout | None:
+    """Lay out channels for clusters that stay; None where they do not fit.
+
+    Args:
+        planes: The channels, walked by planes of whole accesses.
+        facts: Those of the device.
+    """
+    size = planes.spatial * planes.itemsize
+    room = (facts.smem_budget or 0) - BESIDE_PIECES
+    cluster = 1
+    while -(-planes.samples // cluster) * size * planes.streams > room:
+        cluster *= 2
+        if cluster > LARGEST_CLUSTER:
+            return None
+    parts = _parts(size)
+    pieces = -(-planes.samples // cluster) * parts
+    return StandingLayout(
+        vector=planes.vector,
+        threads=_THREADS,
+        cluster=cluster,
+        parts=parts,
+        per=-(-pieces // (_THREADS // 32)),
+        # Multiprocessors divide into clusters unevenly: a cluster more would wait for the others.
+        standing=max(1, (facts.sm_count or 1) // cluster - 1),
+    )
+
+
+def _parts(size: int) -> int:
+    """Into how many equal pieces of whole accesses a plane of *size* bytes falls."""
+    fitting = range(-(-size // _LONGEST_PIECE), size // _SHORTEST_PIECE + 1)
+    return next((parts for parts in fitting if size % (parts * ACCESS) == 0), 1)
