@@ -4,6 +4,8 @@ The limits stand here as the documentation states them: 24 KiB of a block's shar
 by statistics, a cluster of sixteen blocks keeps 8 KiB more of each free.
 """
 
+import math
+
 import pytest
 import torch
 
@@ -36,7 +38,11 @@ def expected(call, streams):
             return "cluster"
     pairs = streams == 2 and call.spatial <= 320 and plane % 16 and room // 2 < size
     alone = size <= room and call.c >= 256 and not pairs
-    if call.arch == 90 and not short and 64 << 10 < size <= 16 * shared and not alone:
+    stays = call.c >= 128 and 1 << 10 <= plane <= 32 << 10 and plane % 128 == 0
+    stays = stays and size > 1 << 20
+    stays = stays and math.ceil(call.n / 16) * plane * streams <= call.smem_budget - (8 << 10)
+    fits_several = 64 << 10 < size <= 16 * shared
+    if call.arch == 90 and not short and (fits_several or stays) and not alone:
         return "cluster"
     if fits_one:
         return "wide"
@@ -136,6 +142,11 @@ def test_training(arch, n, c, spatial, dtype, word):
         pytest.param(90, 265, 1024, 196, "cluster", id="pairs-that-one-block-holds"),
         pytest.param(90, 266, 1024, 196, "cluster", id="more-than-one-block-holds"),
         pytest.param(90, 256, 2048, 49, "cluster", id="resnet-4-256"),
+        pytest.param(90, 256, 256, 3136, "cluster", id="resnet-1-256"),
+        pytest.param(90, 272, 128, 3136, "cluster", id="blocks-that-stay-full"),
+        pytest.param(90, 273, 128, 3136, "split", id="more-than-they-hold"),
+        pytest.param(90, 256, 127, 3136, "split", id="too-few-channels-to-stay"),
+        pytest.param(90, 256, 128, 3132, "split", id="planes-of-no-whole-pieces"),
         pytest.param(90, 8192, 8, 1, "cluster", id="few-short-channels"),
         pytest.param(90, 16384, 8, 1, "split", id="few-short-channels-long-enough-to-split"),
         pytest.param(90, 32, 1024, 196, "whole", id="resnet-3"),
