@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tileops.call_spec import CallSpec, Range
-from tileops.device import READERS, DeviceFacts
+from tileops.device import READERS, DeviceFacts, FactReaders
 from tileops.errors import CallSpecDeviceError, DeviceFactsError
 from tileops.kernels.norm.call_spec import LayerNormCall
 
@@ -271,6 +271,18 @@ def test_options_of_a_device_with_facts(other_device):
     assert " ".join(words).endswith(
         "--device privateuseone --arch 7 --sm-count 12 --smem-budget 4096"
     )
+
+
+def test_options_of_a_cpu_with_facts(monkeypatch):
+    """Every machine has a CPU, and reads its facts itself; those that are stated stay."""
+    readers = FactReaders()
+    readers.register("cpu", lambda _: DeviceFacts(sm_count=2))
+    monkeypatch.setattr("tileops.device.READERS", readers)
+    assert LayerNormCall(device="cpu", n=4).sm_count == 2
+    words = ("--n", "4", "--eps", "1e-05", "--dtype", "float16", "--device", "cpu")
+    assert LayerNormCall(device="cpu", n=4).options() == words
+    stated = LayerNormCall(device="cpu", n=4, sm_count=3)
+    assert stated.options() == (*words, "--sm-count", "3")
 
 
 @pytest.mark.parametrize(

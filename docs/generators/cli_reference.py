@@ -23,6 +23,7 @@ _INTRODUCTION = """\
 `tileops` answers questions about selection, without running a kernel.
 stdout carries the answer, and stderr everything else.
 Where stdout is no terminal there is no colour, no box and no wrapping, and the same question has the same bytes as its answer.
+The tables of `trace` keep to the width of the terminal, and to 80 columns elsewhere: what has no room in its column stands below the row.
 
 ## Exit codes
 
@@ -30,8 +31,8 @@ Where stdout is no terminal there is no colour, no box and no wrapping, and the 
 | --- | --- |
 | 0 | answered |
 | 1 | the answer is no: unserved, ambiguous, findings, `--expect` missed, drift |
-| 2 | wrong usage: an unknown op, interface, fact, option or value; the nearest names are shown |
-| 3 | a module, a backend, a file or an extra could not be loaded, or a file not be written |
+| 2 | wrong usage: an unknown op, interface, fact, option or value, or an empty name; the nearest names are shown |
+| 3 | a file or folder that is named is missing, no good or cannot be written; a module, a backend or an extra cannot be loaded |
 | 4 | inconclusive, under `--strict` |
 | 70 | a defect of tileops |
 | 74 | the answer cannot be written to stdout |

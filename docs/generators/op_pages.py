@@ -39,6 +39,10 @@ _INDEX = """\
 Every op is a class of the package: `from tileops import LayerNormFwdOp`.
 Constructing it fixes the parameters; calling it takes tensors and returns new ones.
 Each page has the op's signature, its kernel interfaces and the keys that serve them.
+What some of them compute, and which kernel serves a call, is told by the pages on \
+[attention](../attention.md), [gated linear attention](../gated-linear-attention.md) and \
+[batch and instance normalization](../batch-and-instance-normalization.md); \
+[the glossary](../glossary.md) has the words.
 """
 
 

@@ -96,6 +96,9 @@ class CallSpec:
     DERIVED: ClassVar[Mapping[str, str]] = {}
     """The facts that `derived` fills in, by name, and what from, in words."""
 
+    ADJUSTABLE: ClassVar[frozenset[str]] = frozenset()
+    """Facts that a caller can change for the same result: layouts, and sizes that can be padded."""
+
     def __post_init__(self) -> None:
         """Normalise the device and drop the facts that are not stated."""
         own = self.__dict__
@@ -191,7 +194,10 @@ class CallSpec:
         return {name: getattr(self, name) for name in _fact_names(type(self))}
 
     def options(self) -> tuple[str, ...]:
-        """Return every fact as command-line options, device facts instead of the device."""
+        """Return every fact as command-line options, device facts instead of the device.
+
+        Every machine has a CPU, so of that facts are left out unless they are stated.
+        """
         words: list[str] = []
         for name, value in self.facts().items():
             words += option(name, value)
@@ -201,7 +207,9 @@ class CallSpec:
             words += ["--device", self.device_type]
         elif self.device is not None and not _readable(self):
             return (*words, "--device", str(self.device))
-        for name, value in dataclasses.asdict(self.device_facts()).items():
+        of_cpu = self.device_type == "cpu"
+        facts = self.stated_facts() if of_cpu else dataclasses.asdict(self.device_facts())
+        for name, value in facts.items():
             if value is not None:
                 words += option(name, value)
         return tuple(words)

@@ -9,11 +9,13 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "adding-a-hardware-backend.md").read_text()
-PACKAGE = DOCS / "examples" / "tileops_acme" / "src" / "tileops_acme"
+PROJECT = DOCS / "examples" / "tileops_acme"
+FILES = [PROJECT / "pyproject.toml", *sorted((PROJECT / "src" / "tileops_acme").glob("*.py"))]
 
 
-@pytest.mark.parametrize("file", sorted(PACKAGE.glob("*.py")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_every_file_is_quoted(file):
     """Whoever copies from the page copies what is tested."""
-    blocks = re.findall(r"```(?:python|text)\n(?:# tileops_acme/\w+\.py\n)?(.*?)```", PAGE, re.S)
+    fence = r"```(?:python|text|toml)\n(?:# tileops_acme/\w+\.py\n)?(.*?)```"
+    blocks = re.findall(fence, PAGE, re.S)
     assert file.read_text() in blocks

@@ -49,7 +49,7 @@ def test_a_threshold_that_nothing_exceeds_is_refused(tmp_path, threshold):
 def test_the_schema_is_printed():
     """It is JSON and names itself."""
     done = ASK.invoke(app, ["schema"])
-    assert json.loads(done.stdout)["$id"] == "tileops.benchmark/1.2"
+    assert json.loads(done.stdout)["$id"] == "tileops.benchmark/2.0"
 
 
 def test_a_run_without_a_gpu_is_said(monkeypatch):

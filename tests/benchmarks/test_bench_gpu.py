@@ -74,3 +74,16 @@ def test_a_run_compiles_ahead(tmp_path):
     (host,) = read(path).hosts
     assert host.launches == 1
     assert {"op", "bare", "empty_like", "torch", "compile"} == set(host.us)
+
+
+def test_a_run_of_host_times_alone(tmp_path):
+    """What our call takes beyond its parts is known, and that of a new size, which takes longer."""
+    path = tmp_path / "results.json"
+    command = ["run", "LayerNormFwdOp", "--hosts-only", "--jobs", "0", "--out", str(path)]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    (host,) = read(path).hosts
+    assert {"op", "bare", "empty_like", "torch"} <= set(host.us)
+    assert "compile" not in host.us
+    assert 0 < host.over < host.us["op"] < host.new_size
+    assert read(path).rows == ()

@@ -145,6 +145,41 @@ def test_two_host_times_of_a_workload_are_refused():
         merged({NORM: results(hosts=times[:1]), GEMM: results(hosts=times[1:])})
 
 
+def test_host_times_measured_alone_win():
+    """In any order, where they were measured; other ops, and ops that failed, keep theirs."""
+    beside = [HostRow(op=op, workload="w", us={"op": 9.0}) for op in ("A", "B", "C")]
+    alone = [
+        HostRow(op="A", workload="w", us={"op": 5.0}, over=1.0, new_size=30.0),
+        HostRow(op="B", workload="w", us={}, detail="no kernel"),
+    ]
+    timed = results(row("w"), hosts=tuple(beside))
+    hosts = results(hosts=tuple(alone), ceilings=None, settings=settings(hosts_only=True))
+    for one in (
+        merged({NORM: timed, GEMM: hosts}),
+        merged({GEMM: hosts, NORM: timed}),
+    ):
+        assert {host.op: host for host in one.hosts} == {
+            "A": alone[0], "B": beside[1], "C": beside[2],
+        }  # fmt: skip
+        assert one.ceilings == timed.ceilings
+        assert not one.settings.hosts_only
+        assert {part.hosts for part in one.parts} == {("A", "B", "C"), ("A", "B")}
+        assert "copy 4.00" in page([one])
+
+
+def test_two_runs_of_host_times_alone_are_one():
+    """What one measured the other may not have measured too; the file stays one of host times."""
+    times = [HostRow(op="A", workload="w", us={"op": us}) for us in (4.0, 5.0)]
+    facts = {"ceilings": None, "settings": settings(hosts_only=True)}
+    other = HostRow(op="B", workload="w", us={"op": 4.0})
+    both = merged({NORM: results(hosts=times[:1], **facts), GEMM: results(hosts=(other,), **facts)})
+    assert both.hosts == (times[0], other)
+    assert both.settings.hosts_only
+    assert both.ceilings is None
+    with pytest.raises(RepeatedWorkloadError, match="A/w"):
+        merged({NORM: results(hosts=times[:1], **facts), GEMM: results(hosts=times[1:], **facts)})
+
+
 def test_the_page_states_the_ceilings_of_every_part():
     """A row's roofline is that of the board it ran on."""
     text = page([merged({NORM: results(row("w")), GEMM: results(PRODUCT, ceilings=FAST)})])

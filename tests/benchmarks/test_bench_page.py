@@ -13,7 +13,15 @@ RUN = results(
     row("n-4096", 125.0, 0.5, peers=(peer("torch", 1.6, 125.0), peer("compile", 0.98, 125.0))),
     row("n-64", 200.0, peers=(PeerRow(name="torch", status="disagrees", detail="0.2 away"),)),
     row("n-1", None, detail="no kernel"),
-    hosts=(HostRow(op="LayerNormFwdOp", workload="n-64", us={"op": 9.25, "torch": 11.0}),),
+    hosts=(
+        HostRow(
+            op="LayerNormFwdOp",
+            workload="n-64",
+            us={"op": 9.25, "bare": 5.0, "empty_like": 2.5, "liger": 30.0, "torch": 11.0},
+            over=1.75,
+            new_size=40.5,
+        ),
+    ),
     unfinished=("LayerNormFwdOp/n-7",),
 )
 
@@ -52,7 +60,30 @@ def test_the_conditions_and_the_host_times_are_there():
     assert "Measured on 2026-01-02 at commit `0123456789ab`, 21 samples a call." in text
     assert "copy 4.00 TB/s, read 4.10 TB/s, bf16 matrix product 700 TFLOP/s" in text
     assert "torch 2.11.0, tilelang 0.1.15" in text
-    assert table_rows(text, "LayerNormFwdOp") == [["LayerNormFwdOp", "n-64", "9.25", "11.00"]]
+    assert table_rows(text, "LayerNormFwdOp") == [
+        ["LayerNormFwdOp", "n-64", "9.25", "11.00", "5.00", "2.50", "1.75", "40.50", "30.00"],
+    ]
+    assert table_rows(text, "Op") == [
+        ["Op", "Workload", "ours", "torch", "bare", "empty_like", "over", "new size", "liger"],
+    ]
+    assert "the least of many short readings" in text
+
+
+def test_host_times_of_earlier_files_are_medians():
+    """The page says so, and has no columns of what they do not hold."""
+    host = HostRow(op="LayerNormFwdOp", workload="n-64", us={"op": 9.25, "torch": 11.0})
+    text = page([results(row("n-64"), hosts=(host,), schema="tileops.benchmark/1.2")])
+    assert table_rows(text, "Op") == [["Op", "Workload", "ours", "torch"]]
+    assert "medians" in text
+    assert "least" not in text
+
+
+def test_a_run_of_host_times_alone_has_a_page_without_ceilings():
+    """It measured none."""
+    host = HostRow(op="LayerNormFwdOp", workload="n-64", us={"op": 9.25})
+    text = page([results(hosts=(host,), ceilings=None)])
+    assert "Ceilings" not in text
+    assert table_rows(text, "LayerNormFwdOp") == [["LayerNormFwdOp", "n-64", "9.25"]]
 
 
 def test_the_page_begins_with_what_is_measured():

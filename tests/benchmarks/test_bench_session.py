@@ -7,6 +7,7 @@ import torch
 from counted import CountedMachine
 from harness.case import Case
 from harness.contest import COPY, OURS, Contest
+from harness.host_run import run_hosts
 from harness.inputs import input_sets
 from harness.peers import Family
 from harness.session import Plan, run
@@ -91,7 +92,38 @@ def test_host_times_come_with_the_smallest_workload(tmp_path):
     assert set(host.us) == {"op", "empty_like", "torch"}
     assert all(us > 0 for us in host.us.values())
     assert (host.launches, host.outputs) == (0, 1)
+    assert host.over is None
+    assert host.new_size > host.us["op"]
     assert told.hosts == [host]
+
+
+@pytest.mark.usefixtures("acme")
+def test_a_run_of_host_times_alone(tmp_path):
+    """It has those of the smallest workload of an op, a reason where it failed, and no rows."""
+    told, path = Told(), tmp_path / "r.json"
+    ceilings = {"ceilings": None}
+    done = run_hosts(plan(path, case(256), case(64)), CountedMachine(), results(**ceilings), told)
+    (host,) = done.hosts
+    assert (host.workload, host.detail) == ("n-64", "")
+    assert set(host.us) == {"op", "empty_like", "torch"}
+    assert host.new_size > 0
+    assert (done.rows, done.unfinished, told.started) == ((), (), ["LayerNormFwdOp/n-64"])
+    assert told.hosts == [host]
+    assert read(path) == done
+    failed = run_hosts(plan(path, case(257)), CountedMachine(), results(**ceilings), told)
+    assert failed.hosts[0].us == {}
+    assert "got 257" in failed.hosts[0].detail
+
+
+@pytest.mark.usefixtures("acme")
+def test_a_run_of_host_times_alone_ends_in_time(tmp_path):
+    """What the deadline leaves is named."""
+    done = run_hosts(
+        plan(tmp_path / "r.json", case(64), deadline=1.0),
+        CountedMachine(), results(ceilings=None), Told(), now=lambda: 2.0,
+    )  # fmt: skip
+    assert done.hosts == ()
+    assert done.unfinished == ("LayerNormFwdOp/n-64",)
 
 
 @pytest.mark.usefixtures("acme")

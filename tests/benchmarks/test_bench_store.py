@@ -39,6 +39,11 @@ BENCH = Path(__file__).with_name("bench.py")
             id="ceiling",
         ),
         pytest.param(
+            results(row("w"), ceilings=None),
+            "ceilings: missing, and the times of its workloads are held to them",
+            id="no-ceilings",
+        ),
+        pytest.param(
             results(row("w"), row("x"), row("w", 101.0)),
             "LayerNormFwdOp/w is listed twice; keep one of its rows",
             id="twice",

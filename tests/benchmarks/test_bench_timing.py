@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from counted import CountedClock
 from harness.clock import Launch
-from harness.host import host_times
 from harness.record import Timing
 from harness.timing import FULL, Effort, Failure, TimingError, measure, measure_one
 
@@ -101,19 +100,3 @@ def test_a_contestant_that_raises_leaves_the_others_timed():
     assert outcome["broken"] == Failure("ValueError: no kernel")
     assert outcome["ours"].median_us == pytest.approx(10.0)
     assert outcome["peer"].median_us == pytest.approx(30.0)
-
-
-def test_host_time_is_the_median_per_call():
-    """A round reads the clock around all its calls; a slow round moves no median."""
-    ticks = iter([0.0, 0.010, 1.0, 1.010, 2.0, 2.500])
-    calls, waits = [], []
-    times = host_times(
-        {"op": lambda: calls.append(1)},
-        lambda: waits.append(1),
-        count=1000,
-        rounds=3,
-        now=lambda: next(ticks),
-    )
-    assert times == {"op": 10.0}
-    assert len(calls) == 3 * 1000 + 20
-    assert len(waits) == 4

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+from pathlib import Path
 
 import jsonschema
 import pytest
 
+PACKAGES = Path(__file__).with_name("packages")
 BLEND = ("audit", "BlendFwdOp", "--import", "acme_blend")
 
 
@@ -90,15 +94,72 @@ def test_json_is_what_its_schema_says(cli, words):
     assert answer["clean"] == (result.code == 0)
 
 
-def test_findings_annotate_lines(cli):
-    """The GitHub form names the file below the working directory, and the line of the class."""
-    result = cli(*BLEND, "--format", "github")
+@pytest.fixture
+def checkout(tmp_path, shell, environment):
+    """A repository with a backend in ``src``, and how to run tileops in one of its folders."""
+    source = tmp_path / "repository" / "src"
+    source.mkdir(parents=True)
+    (tmp_path / "repository" / ".git").mkdir()
+    for name in ("acme_blend.py", "acme_rival.py"):
+        shutil.copy(PACKAGES / name, source)
+    paths = os.pathsep.join([environment["PYTHONPATH"], str(source)])
+
+    def run(words, folder="."):
+        return shell(f"tileops {words}", tmp_path / "repository" / folder, PYTHONPATH=paths)
+
+    return source, run
+
+
+def line_of(file, text):
+    """The line of a file that begins with a text, counted from one."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return next(place for place, one in enumerate(lines, start=1) if one.startswith(text))
+
+
+@pytest.mark.parametrize("folder", [".", "src"])
+def test_findings_annotate_lines(checkout, folder):
+    """The GitHub form names the file as the repository does, and the line of the class."""
+    source, run = checkout
+    line = line_of(source / "acme_blend.py", "class BlendSingleKernel")
+    result = run("audit BlendFwdOp --import acme_blend --format github", folder)
 
     assert result.code == 1
     assert re.search(
-        r"::error file=acme_blend\.py,line=\d+,.*title=ambiguous-selection::", result.out
+        rf"^::error file=src/acme_blend\.py,line={line},.*title=raising-refusal::",
+        result.out,
+        re.M,
     )
-    assert "title=raising-refusal" in result.out
+    assert "file=src/acme_blend.py,line=" in result.out
+    assert result.out.count("::error file=src/acme_blend.py,") == result.out.count("::error ")
+
+
+def test_a_finding_between_repositories_stands_in_the_one_at_hand(checkout):
+    """Of the in-tree class and the backend's, the backend's is what its author can change."""
+    source, run = checkout
+    line = line_of(source / "acme_rival.py", "class RivalKernel")
+    words = "audit LayerNormFwdOp --import acme_rival --format"
+
+    annotated = run(f"{words} github").out
+    uploaded = json.loads(run(f"{words} sarif").out)["runs"][0]["results"]
+
+    assert f"::error file=src/acme_rival.py,line={line}," in annotated
+    assert "title=ambiguous-selection::" in annotated
+    places = [one["locations"][0]["physicalLocation"] for one in uploaded]
+    assert {one["artifactLocation"]["uri"] for one in places} == {"src/acme_rival.py"}
+    assert {one["region"]["startLine"] for one in places} == {line}
+
+
+def test_an_installed_class_is_not_of_the_checkout(checkout):
+    """A virtual environment inside the repository holds none of its files."""
+    source, run = checkout
+    installed = source / "site-packages"
+    installed.mkdir()
+    shutil.move(source / "acme_rival.py", installed)
+    (source / "acme_rival.py").symlink_to(installed / "acme_rival.py")
+
+    annotated = run("audit LayerNormFwdOp --import acme_rival --format github").out
+
+    assert "::error file=tileops/kernels/norm/layer_norm.py," in annotated
 
 
 def test_sarif_lists_the_rules(cli):
@@ -121,15 +182,15 @@ def test_output_is_the_same_for_every_hash_seed(shell):
 
 
 @pytest.mark.parametrize(
-    ("words", "fragment"),
+    ("words", "code", "fragment"),
     [
-        pytest.param(["NoSuchOp"], "no op 'NoSuchOp'", id="unknown-op"),
-        pytest.param(["--inventory", "nowhere"], "no such folder", id="no-inventory"),
+        pytest.param(["NoSuchOp"], 2, "no op 'NoSuchOp'", id="unknown-op"),
+        pytest.param(["--inventory", "nowhere"], 3, "no such folder", id="no-inventory"),
     ],
 )
-def test_wrong_questions_are_usage_errors(cli, words, fragment):
-    """Names that do not exist end with exit code 2 and a sentence."""
+def test_what_cannot_be_audited_is_said(cli, words, code, fragment):
+    """Names that do not exist end with a sentence, and an exit code that tells words from files."""
     result = cli("audit", *words)
 
-    assert result.code == 2
+    assert result.code == code
     assert fragment in result.err

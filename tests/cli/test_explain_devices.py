@@ -82,6 +82,40 @@ def test_device_facts_have_ranges(cli, words, fragment):
     assert fragment in result.err
 
 
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        pytest.param(
+            ["--gpu", "90"],
+            ["error: no board '90'", "help: --arch 90 states an architecture"],
+            id="architecture-as-board",
+        ),
+        pytest.param(
+            ["--arch", "H200"],
+            [
+                "error: --arch takes an architecture such as 90 or sm_90; got 'H200'",
+                "help: --gpu h200 names a board",
+            ],
+            id="board-as-architecture",
+        ),
+        pytest.param(
+            ["--device", "l40s"],
+            ["error: no device 'l40s'", "help: --gpu l40s asks about a board that is elsewhere"],
+            id="board-as-device",
+        ),
+        pytest.param(
+            ["--device", "gpu:0"], ["error: no device 'gpu:0'; did you mean cuda?"], id="gpu"
+        ),
+    ],
+)
+def test_a_place_in_the_wrong_option_is_told_its_own(cli, words, lines):
+    """Boards, architectures and devices are taken for one another."""
+    result = cli(*NORM, *words)
+
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines()[: len(lines)] == lines
+
+
 @pytest.mark.usefixtures("no_gpu")
 def test_a_cuda_device_that_is_not_here_is_rejected_with_the_remedy(cli):
     """A device with an index is one of this machine; facts can be stated instead."""

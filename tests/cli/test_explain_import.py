@@ -136,3 +136,33 @@ def test_a_question_that_needs_torch_says_how_to_get_it(shell, environment, tmp_
     assert result.code == 3
     assert result.out == ""
     assert "help: pip install 'tileops[ops]'" in result.err
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        pytest.param("acme_short_rows.py", "write acme_short_rows\n", id="file"),
+        pytest.param("./acme_short_rows.py", "write acme_short_rows\n", id="here"),
+        pytest.param(
+            "lab/acme_rows.py",
+            "write acme_rows, asked from the folder lab or with that in PYTHONPATH\n",
+            id="elsewhere",
+        ),
+        pytest.param(
+            "lab/acme_rows", "write acme_rows, asked from the folder lab or", id="without-suffix"
+        ),
+    ],
+)
+def test_a_file_is_no_module(cli, given, remedy):
+    """Whoever names the file is told the name of the module."""
+    result = cli(*NORM, "--n", "8", "--import", given)
+
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"error: {given!r} is a file, and a module is named as Python")
+    assert f"help: {remedy}" in result.err
+
+
+def test_a_missing_module_says_where_modules_are_looked_for(cli):
+    """The folder of the command is one of the places."""
+    result = cli(*NORM, "--n", "8", "--import", "acme_missing")
+    assert "help: modules are looked for in the working directory, PYTHONPATH and" in result.err

@@ -116,7 +116,7 @@ def test_an_unknown_name_or_value_is_answered_with_the_nearest(cli, words, fragm
         ),
         pytest.param(
             ["explain", "GQADenseFwdOp", "--seqlen-kv", "8", "--sm-scale", "nan"],
-            "--sm-scale takes a finite number; got 'nan'",
+            "--sm-scale takes a finite number or none; got 'nan'",
             id="not-a-number-where-every-number-goes",
         ),
         pytest.param(
@@ -202,6 +202,26 @@ def test_help_of_an_op_lists_its_workloads(cli):
     assert {"square-4096", "attention-output-tokens-4096", "input-gradient-4096"} <= set(names)
 
 
+@pytest.mark.parametrize("command", ["explain", "map"])
+def test_help_of_an_op_lists_its_interfaces(cli, command):
+    """Where there are several, each has a sentence and its facts."""
+    result = cli(command, "BatchNormFwdOp", "--help")
+    section = " ".join(result.out.partition("\nInterfaces:\n")[2].partition("\n\n")[0].split())
+    assert section == (
+        "batch_norm_fwd_train Batch normalization by the statistics of the batch, which move the "
+        "running ones; its calls have every fact above "
+        "batch_norm_fwd_infer Batch normalization by running statistics; its calls have every fact "
+        "above"
+    )
+    assert "Interfaces:" not in cli(command, "LayerNormFwdOp", "--help").out
+
+
+def test_help_lists_the_facts_of_interfaces_that_differ(cli):
+    """An interface whose calls have fewer facts than the op names its own."""
+    out = " ".join(cli("explain", "BlendFwdOp", "--import", "acme_blend", "--help").out.split())
+    assert "to state precedence; its calls have --n, --parts" in out
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -248,3 +268,94 @@ def test_the_op_is_found_wherever_it_stands(cli, words):
 def test_dtypes_have_several_spellings(cli, given, stands_for):
     """The answer always uses torch's name."""
     assert f"dtype {stands_for};" in cli(*NORM, "--n", "4", "--dtype", given).out
+
+
+BATCH_NORM = ("explain", "BatchNormFwdOp", "--gpu", "h200")
+STATISTICS = ("running_mean=f32[3]", "running_var=f32[3]")
+X = "input=f16[2,3,4]"
+TRAIN, INFER = "batch_norm_fwd_train", "batch_norm_fwd_infer"
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        pytest.param(
+            (X,),
+            [
+                "error: BatchNormFwdOp: running_mean must be given with training = False, got None",
+                f"help: with training=true it asks {TRAIN}",
+            ],
+            id="a-parameter-that-needs-less",
+        ),
+        pytest.param(
+            (X, *STATISTICS, "--interface", TRAIN),
+            [
+                f"error: this call asks {TRAIN} for no kernel",
+                f"help: it asks {INFER}",
+                f"help: with training=true it asks {TRAIN}",
+            ],
+            id="training-asked-with-a-call-of-inference",
+        ),
+        pytest.param(
+            (X, *STATISTICS, "training=true", "--interface", INFER),
+            [
+                f"error: this call asks {INFER} for no kernel",
+                f"help: it asks {TRAIN}",
+                f"help: with training=false it asks {INFER}",
+            ],
+            id="inference-asked-with-a-call-of-training",
+        ),
+        pytest.param(
+            (X, *STATISTICS, "--why-not", "fwd_train_wide"),
+            [f"error: this call asks {INFER}, which fwd_train_wide is no key of"],
+            id="key-of-an-interface-that-is-not-asked",
+        ),
+        pytest.param(
+            ("--n", "2", "--c", "3", "--no-has-running-stats", "--interface", INFER),
+            [
+                "error: no op makes such a call: has_running_stats must be true in inference",
+                f"help: --interface {TRAIN} has such a call",
+            ],
+            id="facts-of-training",
+        ),
+        pytest.param(
+            ("--n", "1", "--c", "3", "--no-has-running-stats"),
+            [
+                "error: no op makes such a call: n * spatial must be more than 1 in training, got "
+                f"1 ({TRAIN}); has_running_stats must be true in inference ({INFER})"
+            ],
+            id="facts-of-neither",
+        ),
+        pytest.param(
+            ("--n", "2", "--c", "3", "--training"),
+            [
+                "error: no fact or option '--training'",
+                "help: training is a parameter of the op; a call that is given as tensors has it "
+                "as training=, and facts go to an --interface",
+            ],
+            id="a-parameter-as-an-option",
+        ),
+        pytest.param(
+            ("--n", "2", "--c", "3", "training=true"),
+            [
+                "error: --n states a fact, and training= a call that has its own",
+                "help: ask by facts or by tensors, not by both",
+                f"help: facts are asked about by --interface: {TRAIN}, {INFER}",
+            ],
+            id="facts-and-a-parameter",
+        ),
+    ],
+)
+def test_what_would_make_the_call_is_named(cli, words, lines):
+    """An op of several interfaces says which parameter or interface the words are right for."""
+    result = cli(*BATCH_NORM, *words)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines()[: len(lines)] == lines
+
+
+def test_a_name_in_another_case_is_the_one_meant(cli):
+    """No other name is offered beside it."""
+    result = cli("explain", "layernormfwdop", "--n", "8")
+    assert result.err.splitlines()[0] == (
+        "error: no op 'layernormfwdop'; did you mean LayerNormFwdOp?"
+    )

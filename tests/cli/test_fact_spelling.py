@@ -51,6 +51,8 @@ def test_every_option_of_a_command_that_takes_facts_is_known(name):
         pytest.param(["--fact-target=y", "--target", "builtin"], {"target": "y"}, id="target"),
         pytest.param(["--fact-schema"], {"schema": True}, id="boolean"),
         pytest.param(["--no-fact-schema"], {"schema": False}, id="boolean-denied"),
+        pytest.param(["--fact-schema", "true"], {"schema": True}, id="boolean-with-a-value"),
+        pytest.param(["--fact-schema=False"], {"schema": False}, id="boolean-assigned"),
         pytest.param(["--causal", "none"], {"causal": None}, id="none"),
         pytest.param(["--causal=NONE"], {"causal": None}, id="none-assigned"),
         pytest.param(["--causal", "false"], {"causal": False}, id="false"),
@@ -72,9 +74,11 @@ def test_values_are_read(cli, words, facts):
     ("words", "fragment"),
     [
         pytest.param(["--causal", "maybe"], "'maybe' is no name=value", id="not-a-boolean"),
-        pytest.param(["--causal=maybe"], "--causal takes a bool; got 'maybe'", id="assigned"),
-        pytest.param(["--modes", "{b}"], "--modes takes a frozenset", id="unquoted"),
-        pytest.param(["--sizes", "3,x"], "--sizes takes a tuple", id="not-a-size"),
+        pytest.param(
+            ["--causal=maybe"], "--causal takes true or false or none; got 'maybe'", id="assigned"
+        ),
+        pytest.param(["--modes", "{b}"], "--modes takes values with commas", id="unquoted"),
+        pytest.param(["--sizes", "3,x"], "--sizes takes values with commas", id="not-a-size"),
     ],
 )
 def test_other_values_are_rejected(cli, words, fragment):

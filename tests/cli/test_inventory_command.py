@@ -70,22 +70,106 @@ def test_listings_fit_a_page(cli):
 
 def test_update_says_what_became_of_every_file(cli, tmp_path):
     """A file is written, left as it is, or removed with the last op of its family."""
-    folder = str(tmp_path / "new")
-    words = ("inventory", "--folder", folder, "--update", "--import", "acme_blend")
+    folder = tmp_path / "new"
+    words = ("inventory", "--folder", str(folder), "--update")
 
-    first = cli(*words)
-    assert first.code == 0
-    lines = [line.split() for line in first.out.splitlines()]
-    assert lines[0][:2] == ["inventory", "in"]
-    assert ["norm.json", "written"] in lines
-    (tmp_path / "new" / "norm.json").write_text("{}", encoding="utf-8")
-    (tmp_path / "new" / "norm.json").unlink()
-    again = [line.split() for line in cli(*words).out.splitlines()]
-    assert ["norm.json", "written"] in again
-    assert ["gemm.json", "unchanged"] in again
-    gone = cli("inventory", "--folder", folder, "--update")
-    assert gone.code == 0
-    assert "removed" in gone.out
+    def became(*more):
+        result = cli(*words, *more)
+        assert result.code == 0
+        return dict(line.split() for line in result.out.splitlines()[1:])
+
+    both = ("--import", "acme_blend", "--import", "acme_rival")
+    assert became(*both) == {"acme_blend.json": "written", "norm.json": "written"}
+    (folder / "norm.json").unlink()
+    assert became(*both) == {"acme_blend.json": "unchanged", "norm.json": "written"}
+    assert became("--import", "acme_rival") == {
+        "acme_blend.json": "removed",
+        "norm.json": "unchanged",
+    }
+    assert [one.name for one in folder.iterdir()] == ["norm.json"]
+
+
+def test_a_backend_locks_its_own_ops(cli, tmp_path):
+    """The ops that it adds keys to, with these and the in-tree keys, and no others."""
+    folder = str(tmp_path / "lock")
+    words = ("inventory", "--import", "acme_rival", "--folder", folder)
+    cli(*words, "--update")
+    written = json.loads((tmp_path / "lock" / "norm.json").read_text(encoding="utf-8"))
+
+    assert list(written["ops"]) == ["LayerNormFwdOp"]
+    keys = written["ops"]["LayerNormFwdOp"]["interfaces"]["layer_norm"]["keys"]
+    assert list(keys) == ["layer_norm", "acme_rival"]
+
+
+def test_a_module_without_ops_and_keys_has_no_inventory(cli, tmp_path):
+    """It never passes for an inventory that holds; one that held some has lost them."""
+    words = ("inventory", "--import", "json", "--folder", str(tmp_path))
+    for act in ("--update", "--check"):
+        refused = cli(*words, act)
+        assert (refused.code, refused.out) == (2, "")
+        assert "json: no op is defined there and no key is registered" in refused.err
+    assert list(tmp_path.iterdir()) == []
+    shutil.copy(shipped_folder() / "gemm.json", tmp_path)
+    file = tmp_path / "gemm.json"
+    file.write_text(file.read_text("utf-8").replace("GemmFwdOp", "GoneFwdOp"), "utf-8")
+
+    checked = cli(*words, "--check")
+
+    assert checked.code == 1
+    assert "GoneFwdOp.gemm  removed" in checked.out
+
+
+def test_an_op_that_lost_its_last_key_is_missed(cli, tmp_path):
+    """What is written down is checked also where the modules add no key any more."""
+    folder = tmp_path / "lock"
+    cli("inventory", "--import", "acme_rival", "--folder", str(folder), "--update")
+    words = ("inventory", "--import", "acme_blend", "--folder", str(folder), "--update")
+    cli(*words, "BlendFwdOp")
+    record = json.loads((folder / "norm.json").read_text(encoding="utf-8"))
+    keys = record["ops"]["LayerNormFwdOp"]["interfaces"]["layer_norm"]["keys"]
+    keys["acme_gone"] = keys.pop("acme_rival")
+    (folder / "norm.json").write_text(json.dumps(record), encoding="utf-8")
+
+    checked = cli(*words[:-1], "--check")
+
+    assert checked.code == 1
+    assert "key acme_gone is gone" in checked.out
+
+
+def test_an_update_of_named_ops_leaves_the_others_as_they_are(cli, tmp_path):
+    """Other ops of the family keep their records and other families their bytes."""
+    folder = tmp_path / "inventory"
+    shutil.copytree(shipped_folder(), folder)
+    before = {one.name: one.read_bytes() for one in folder.iterdir()}
+    record = json.loads(before["norm.json"])
+    for op, interface in (("LayerNormFwdOp", "layer_norm"), ("RMSNormFwdOp", "rms_norm")):
+        record["ops"][op]["interfaces"][interface]["keys"][interface]["archs"] = [80]
+    (folder / "norm.json").write_text(json.dumps(record), encoding="utf-8")
+    (folder / "gemm.json").write_bytes(before["gemm.json"].rstrip())
+
+    updated = cli("inventory", "LayerNormFwdOp", "--folder", str(folder), "--update")
+
+    assert updated.code == 0
+    after = json.loads((folder / "norm.json").read_text(encoding="utf-8"))
+    assert after["ops"].pop("LayerNormFwdOp") == json.loads(before["norm.json"])["ops"].pop(
+        "LayerNormFwdOp"
+    )
+    assert after["ops"].pop("RMSNormFwdOp") == record["ops"]["RMSNormFwdOp"]
+    assert (folder / "gemm.json").read_bytes() == before["gemm.json"].rstrip()
+    both = cli("inventory", "RMSNormFwdOp", "--folder", str(folder), "--update")
+    assert both.code == 0
+    assert (folder / "norm.json").read_bytes() == before["norm.json"]
+
+
+def test_keys_of_other_modules_are_not_written_into_the_package(cli):
+    """The files of the package belong to it."""
+    before = {one.name: one.read_bytes() for one in shipped_folder().iterdir()}
+    for act in ("--update", "--check"):
+        refused = cli("inventory", "--import", "acme_rival", act)
+        assert (refused.code, refused.out) == (2, "")
+        assert "--import needs a --folder" in refused.err
+
+    assert {one.name: one.read_bytes() for one in shipped_folder().iterdir()} == before
 
 
 def test_only_the_named_op_is_checked(cli, tmp_path):
@@ -199,8 +283,30 @@ def test_a_revision_without_an_inventory_is_no_inventory(project, sides, source)
     refused = run(f"tileops diff {sides} --exit-code --folder bare")
 
     assert (refused.returncode, refused.stdout) == (3, "")
-    assert f"cause: {source}: there is no inventory file" in refused.stderr
+    assert f"cause: {source} holds no inventory: there is no file of one" in refused.stderr
     assert run(f"tileops diff {sides} --folder inventory").returncode == 0
+
+
+def test_a_revision_without_one_says_how_to_compare(project):
+    """Where it keeps the inventory, or how its code can write one."""
+    _, run = project
+    elsewhere = run("tileops diff HEAD HEAD")
+    assert elsewhere.returncode == 3
+    assert (
+        "cause: HEAD holds no inventory: there is no folder src/tileops/inventory\n"
+        in elsewhere.stderr
+    )
+    assert "help: --folder inventory is where HEAD has one\n" in elsewhere.stderr
+    identity = "-c user.name=Someone -c user.email=someone@example.com"
+    empty = run(
+        f"git {identity} commit-tree -m Begin $(git hash-object -t tree /dev/null)"
+    ).stdout.strip()
+
+    before = run(f"tileops diff {empty} HEAD --folder inventory")
+
+    assert before.returncode == 3
+    assert f"git worktree add ../old {empty}, and with that installed\n" in before.stderr
+    assert "tileops inventory --import MODULE --folder ../before --update" in before.stderr
 
 
 def test_an_op_without_interfaces_is_told_to_declare_them(cli, tmp_path, monkeypatch):
@@ -225,6 +331,13 @@ def test_an_op_without_interfaces_is_told_to_declare_them(cli, tmp_path, monkeyp
     [
         pytest.param(["diff"], 2, "needs BASE and HEAD", id="nothing-to-compare"),
         pytest.param(["diff", "no-such-revision", "."], 3, "no inventory in", id="no-revision"),
+        pytest.param(["diff", "", "."], 2, "'' names no folder and no revision", id="empty-name"),
+        pytest.param(
+            ["diff", "--", "-x", "."], 2, "'-x' names no folder and no revision", id="option"
+        ),
+        pytest.param(
+            ["diff", "a" * 5000, "."], 3, "'... (5000 characters)\ncause: ", id="long-name"
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_said(cli, words, code, fragment):

@@ -23,13 +23,76 @@ def test_a_line_folds_what_repeats(cli):
 
     assert result.code == 0
     assert lines == [
-        "BlendFwdOp.blend by default batch 1, scale none, mode FAST, causal false on arch 90",
+        "BlendFwdOp.blend by default batch 1, scale none, mode FAST, causal false, on arch 90",
         "n from 1 to 600 exact",
         "1 to 256 blend_tma where n % 8 is 0",
         "1 to 256 blend_narrow otherwise",
         "257 to 600 blend_tma where n % 8 is 0",
         "257 to 600 blend otherwise",
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(
+            ("GQADenseFwdOp", "--vary", "heads=1..9", "--seqlen-kv", "64", "--gpu", "h200"),
+            ["impossible at heads 1: heads must be a multiple of heads_kv, got 1 and 4"],
+            id="impossible",
+        ),
+        pytest.param(
+            ("LayerNormFwdOp", "--vary", "n=9..12", "--gpu", "b200"),
+            [
+                "unserved at n 9; ask why:",
+                "tileops explain LayerNormFwdOp --interface layer_norm --n 9 --eps 1e-05 "
+                "--dtype float16 --arch 100 --sm-count 148 --smem-budget 232448",
+            ],
+            id="unserved",
+        ),
+    ],
+)
+def test_a_line_says_why_nothing_is_selected(cli, words, said):
+    """The first call of such an outcome has its reason, or the command that gives it."""
+    lines = [" ".join(line.split()) for line in cli("map", *words).out.splitlines()]
+    assert lines[-len(said) :] == said
+    assert sum(" at " in line for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(
+            ("--vary", "heads=1..3"),
+            "no heads from 1 to 3 makes a possible call\n"
+            "cause: heads must be a multiple of heads_kv\n",
+            id="one-reason",
+        ),
+        pytest.param(
+            ("--vary", "heads=1..8", "--heads-kv", "8", "--is-causal", "--seqlen-q", "65"),
+            "cause: at the low end, heads must be a multiple of heads_kv, got 1 and 8; "
+            "at the high end, causal queries must not outnumber keys, got seqlen_q 65\n",
+            id="another-reason-at-each-end",
+        ),
+        pytest.param(
+            ("--vary", "heads=1..300", "--vary", "seqlen_q=65..66", "--is-causal"),
+            "error: no possible call was found for heads from 1 to 300 and seqlen_q from 65 to 66",
+            id="not-every-call-was-tried",
+        ),
+    ],
+)
+def test_a_span_without_a_possible_call_names_the_reasons_of_both_ends(cli, words, said):
+    """The high end may fail for another reason than the low one."""
+    result = cli("map", "GQADenseFwdOp", *words, "--seqlen-kv", "64", "--gpu", "h200")
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_a_long_span_is_searched_for_a_possible_call(cli):
+    """The first possible call may lie far from the low end."""
+    words = ("--vary", "heads=1..700", "--heads-kv", "512", "--seqlen-kv", "64", "--gpu", "h200")
+    result = cli("map", "GQADenseFwdOp", *words)
+    assert result.code == 0
+    assert "  512  to 512  gqa_dense_decode" in result.out
 
 
 def test_a_line_as_csv_is_gapless(cli):
@@ -53,7 +116,7 @@ def test_a_plane_has_a_cell_for_every_character(cli):
     lines = [line.split() for line in rest]
 
     assert result.code == 0
-    assert first == "BlendFwdOp.blend  by default scale none, mode FAST, causal false on arch 80"
+    assert first == "BlendFwdOp.blend  by default scale none, mode FAST, causal false, on arch 80"
     assert "n 1 to 400 across, batch 1 to 8 up" in result.out
     assert ["B", "b", "blend_narrow"] in lines
     first_row = next(cells for tick, cells in lines[1:] if tick == "1")
@@ -126,13 +189,16 @@ def test_drawings_are_well_formed(cli, vary):
             id="both-ends",
         ),
         pytest.param(
-            ["--vary", "n=4097..5000"], "the low end must be 4096 or less", id="wholly-above"
+            ["--vary", "n=4097..5000"],
+            "--vary n=4097..5000: n must be 1 to 4096\n",
+            id="wholly-above",
         ),
         pytest.param(
             ["--vary", "n=1..3", "--batch", "4"],
-            "no n from 1 to 3 makes a possible call\ncause: at the low end, batch must not",
+            "no n from 1 to 3 makes a possible call\ncause: batch must not exceed n\n",
             id="nothing-possible",
         ),
+        pytest.param(["--vary", "n=-4..0"], "n must be 1 to 4096\n", id="wholly-below"),
         pytest.param(["--vary", "n=9..1"], "is above", id="order"),
         pytest.param([], "needs an OP and one --vary or two", id="nothing-varies"),
     ],

@@ -112,6 +112,31 @@ def test_a_terminal_gets_colours_and_reasons_wrapped_in_their_column(environment
     assert "through" in second
 
 
+def test_a_terminal_gets_values_wrapped_and_lines_of_code_below(environment):
+    """On 80 columns a condition of many values keeps them in their column."""
+    words = ["explain", "BatchNormBwdOp", "--n", "320", "--c", "30", "--spatial", "49"]
+    shown = on_terminal(environment, [*words, "--gpu", "a100"], NO_COLOR="1")
+
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    at = next(i for i, line in enumerate(lines) if "32 * n * spatial <= smem_budget" in line)
+    column = lines[at].index("n is 320")
+    assert lines[at + 1].startswith(" " * column)
+    assert any(line.strip().startswith("tileops/kernels/norm/wide") for line in lines[at:])
+
+
+def test_a_table_fits_the_terminal(environment):
+    """The recording of the example, on 80 columns and on as many as it likes."""
+    example = Path(__file__).parents[2] / "docs" / "examples" / "traced_block.h200.jsonl"
+    words = ["trace", "show", str(example)]
+
+    narrow = on_terminal(environment, words, NO_COLOR="1")
+    wide = on_terminal(environment, words, NO_COLOR="1", COLUMNS="400")
+
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert len(wide.splitlines()) == 1 + 1 + 17 + 1 + 3 + 1
+
+
 def test_a_failure_on_a_terminal_keeps_its_help_line(environment):
     """A person is told as much as a pipe."""
     shown = on_terminal(environment, ["explain", "LayerNormFwd"])
@@ -184,7 +209,7 @@ def test_the_words_of_another_program_are_its_own(cli):
     result = cli("trace", "run", "--", "acme-no-such-program", "--traceback")
 
     assert result.code == 2
-    assert "cannot run acme-no-such-program" in result.err
+    assert "cannot run 'acme-no-such-program'" in result.err
     assert "Traceback" not in result.err
 
 

@@ -15,6 +15,7 @@ import cli_reference
 import error_catalogue
 import explain_picture
 import op_pages
+import supported_kernels
 import tileops
 import tileops.errors
 import tileops.lint.errors
@@ -36,6 +37,7 @@ def page(name: str) -> str:
         pytest.param(error_catalogue.pages, None, id="error_catalogue.py"),
         pytest.param(op_pages.pages, op_pages.FOLDER, id="op_pages.py"),
         pytest.param(explain_picture.pages, None, id="explain_picture.py"),
+        pytest.param(supported_kernels.pages, None, id="supported_kernels.py"),
     ],
 )
 def test_pages_are_current(pages, folder):

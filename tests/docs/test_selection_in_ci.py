@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,8 @@ class Repository:
         gh.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$GH_CALLED"\n')
         gh.chmod(0o755)
         self.called = folder / "called"
-        sources = [Path(tileops.__file__).parents[1], self.folder / "src"]
+        sources = [Path(tileops.__file__).parents[1], self.folder / "src", folder / "installed"]
+        self.install(folder / "installed")
         self.environment = {
             **os.environ,
             "PATH": os.pathsep.join(
@@ -64,6 +66,7 @@ class Repository:
             "CUDA_VISIBLE_DEVICES": "",
             "GH_CALLED": str(self.called),
             "GITHUB_BASE_REF": "main",
+            "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
             "NUMBER": "7",
             "GIT_CONFIG_GLOBAL": os.devnull,
             **{
@@ -73,6 +76,21 @@ class Repository:
             },
         }
         self.run("git init --quiet --initial-branch main")
+
+    def install(self, place: Path, version: str | None = None) -> None:
+        """Let the backend be installed as ``pip install -e .`` does, in its own version or another.
+
+        Of the distribution, only what an installation says of it is made: its sources stay here.
+        """
+        project = tomllib.loads((self.folder / "pyproject.toml").read_text("utf-8"))["project"]
+        (points,) = project["entry-points"].items()
+        shutil.rmtree(place, ignore_errors=True)
+        told = place / f"tileops_acme-{version or project['version']}.dist-info"
+        told.mkdir(parents=True)
+        name = f"Name: {project['name']}\nVersion: {version or project['version']}\n"
+        (told / "METADATA").write_text(f"Metadata-Version: 2.4\n{name}", "utf-8")
+        lines = [f"{one} = {module}\n" for one, module in points[1].items()]
+        (told / "entry_points.txt").write_text(f"[{points[0]}]\n{''.join(lines)}", "utf-8")
 
     def run(self, line: str) -> subprocess.CompletedProcess[str]:
         """Run a line as a runner does."""
@@ -138,7 +156,7 @@ def test_a_finding_fails_the_lint_workflow_and_is_in_the_file(repository):
 
 
 def test_a_change_with_its_lock_passes_and_is_shown_in_the_pull_request(repository):
-    """The comment is the one the page shows."""
+    """The comment is the one the page shows, whose runner has four cores."""
     repository.widen()
     repository.run(fences("bash")[0])
     repository.commit()
@@ -148,11 +166,51 @@ def test_a_change_with_its_lock_passes_and_is_shown_in_the_pull_request(reposito
         assert done.returncode == 0, done.stdout + done.stderr
 
     comment = (repository.folder / "selection.md").read_text("utf-8")
-    cores = re.compile(r" --sm-count \d+")
-    assert cores.sub("", comment.strip()) == cores.sub("", fences("text")[0].strip())
+    cores = f"--device cpu --sm-count {os.cpu_count()}`"
+    assert comment.replace(cores, "--device cpu --sm-count 4`") == fences("text")[0]
     called = repository.called.read_text("utf-8").split()
     assert called[:3] == ["pr", "comment", "7"]
     assert called[called.index("--body-file") + 1] == "selection.md"
+    assert (repository.folder.parent / "summary.md").read_text("utf-8") == comment
+
+
+def test_a_release_of_the_backend_passes_the_check(repository, tmp_path):
+    """Installed in another version, it selects what it did."""
+    locked = repository.folder / "selection"
+    before = {one.name: one.read_text("utf-8") for one in locked.iterdir()}
+    assert list(before) == ["norm.json"]
+    assert "tileops-acme" in before["norm.json"]
+    assert "1.2.0" not in before["norm.json"]
+    repository.install(tmp_path / "installed", "7.0.1")
+
+    done = repository.run(steps("selection.yml")[0])
+
+    assert (done.returncode, done.stdout) == (0, "the inventory says what the ops select\n")
+    repository.run(fences("bash")[0])
+    assert {one.name: one.read_text("utf-8") for one in locked.iterdir()} == before
+
+
+def test_a_lock_made_without_installing_passes_too(repository, tmp_path):
+    """Whether a distribution told tileops of the backend is no part of what is selected."""
+    shutil.rmtree(tmp_path / "installed")
+
+    done = repository.run(steps("selection.yml")[0])
+
+    assert (done.returncode, done.stdout) == (0, "the inventory says what the ops select\n")
+
+
+def test_the_pull_request_that_adds_the_lock_is_told_that_the_base_has_none(repository):
+    """The comparison fails, and says how there can be one."""
+    repository.run("git rm -r --quiet selection")
+    repository.commit()
+    repository.run("git update-ref refs/remotes/origin/main HEAD")
+    repository.run(fences("bash")[0])
+    repository.commit()
+
+    done = repository.run(steps("selection.yml")[1])
+
+    assert done.returncode == 3
+    assert "git worktree add ../old origin/main" in done.stderr
 
 
 def test_a_change_without_its_lock_fails(repository):

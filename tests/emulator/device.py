@@ -22,7 +22,7 @@ from tileops.kernels import compile as compiling
 
 from .program import EmulatedProgram
 
-__all__ = ["emulated_device"]
+__all__ = ["emulated_device", "replaced"]
 
 
 class _OnCpu(TorchFunctionMode):
@@ -73,14 +73,14 @@ def emulated_device(
         patch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
         patch.setattr(torch.cuda, "current_stream", lambda device=None: stream)
         patch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
-        _replace(patch, compiling.bare_function, bare_function)
-        _replace(patch, device.current_facts, lambda: facts)
-        _replace(patch, device.current_device, lambda: torch.device("cpu"))
-        _replace(patch, device.allocated_apart, lambda make: make())
+        replaced(patch, compiling.bare_function, bare_function)
+        replaced(patch, device.current_facts, lambda: facts)
+        replaced(patch, device.current_device, lambda: torch.device("cpu"))
+        replaced(patch, device.allocated_apart, lambda make: make())
         yield facts
 
 
-def _replace(patch: pytest.MonkeyPatch, old: Any, new: Any) -> None:
+def replaced(patch: pytest.MonkeyPatch, old: Any, new: Any) -> None:
     """Replace a function in every module of the package that has it."""
     # A module that is imported later would keep the new one.
     for one in pkgutil.walk_packages(tileops.kernels.__path__, "tileops.kernels."):

@@ -14,6 +14,7 @@ import torch
 import tileops
 from ops.noting import in_threads, noting, op_with
 from scale_family import General, Narrow, ScaleCall, ScaleKernel, op_of
+from tileops.errors import DeviceFactsError
 from tileops.introspect import suggestion as suggesting
 from tileops.introspect.fallback import (
     MOST_REASONS,
@@ -47,6 +48,16 @@ class Anything(Short):
     limit = 2**31
 
 
+class Half(Short):
+    """A fast kernel for 16-bit rows, which names the row that it refuses."""
+
+    @classmethod
+    def refusal(cls, call):
+        if call.dtype.itemsize != 2:
+            return f"serves 16-bit rows, got {call.dtype} and n {call.n}"
+        return None
+
+
 class Never(Short):
     @classmethod
     def refusal(cls, call):
@@ -73,35 +84,66 @@ def notices():
 
 def test_the_general_implementation_serves(notices):
     """The notice names what serves, what refused and why, the nearest change and the command."""
-    make(short=Short, anything=Anything)(rows())
+    make(half=Half, anything=Anything)(rows())
     (notice,) = notices
     assert notice.category is FallbackWarning
     assert str(notice.message).splitlines() == [
         "tileops: the general 'anything' serves NotingFwdOp.layer_norm "
         "(n 32, eps 1e-05, dtype float32, device cpu)",
-        "  short refused: serves n <= 16, got 32",
-        "    nearest call that selects it: n 16 instead of 32",
+        "  half refused: serves 16-bit rows, got torch.float32 and n 32",
+        "    nearest call that selects it: dtype float16 instead of float32",
         "  Reproduce it with: tileops explain NotingFwdOp --interface layer_norm "
         "--import ops.noting --import test_fallback --n 32 --eps 1e-05 --dtype float32 "
-        "--device cpu" + _stated(),
+        "--device cpu",
     ]
-
-
-def _stated():
-    from tileops.device import facts_of
-
-    facts = facts_of(torch.device("cpu"))
-    return "" if facts.sm_count is None else f" --sm-count {facts.sm_count}"
 
 
 def test_the_line_of_the_call(notices):
     """The notice points at the program's line, not into the package."""
-    op = make(short=Short, anything=Anything)
+    op = make(half=Half, anything=Anything)
     op(rows())
     (notice,) = notices
     assert Path(notice.filename).name == "test_fallback.py"
     line = Path(notice.filename).read_text().splitlines()[notice.lineno - 1]
     assert line.strip() == "op(rows())"
+
+
+class Stumbling(Half):
+    """Its refusal fails on the dtype that a repair would try first."""
+
+    @classmethod
+    def refusal(cls, call):
+        if call.dtype == torch.float16:
+            raise DeviceFactsError(device="cpu", problem="no facts")
+        return super().refusal(call)
+
+
+@pytest.mark.parametrize(
+    "kernels",
+    [
+        pytest.param({"short": Short}, id="another-size-of-the-problem"),
+        pytest.param({"never": Never}, id="no-call"),
+        pytest.param({"short": Short, "never": Never}, id="several"),
+    ],
+)
+def test_the_general_one_is_the_right_one(notices, kernels):
+    """Nothing is told where only another problem would select another key."""
+    make(**kernels, anything=Anything)(rows())
+    assert notices == []
+
+
+def test_a_repair_that_fails(notices):
+    """What raises in a call that nobody made is no error of the program, and no notice."""
+    assert make(stumbling=Stumbling, anything=Anything)(rows()).shape == (2, 32)
+    assert notices == []
+
+
+def test_only_what_a_repair_selects_is_told(notices):
+    """Of two keys that refuse, the one that a cast would select is told of alone."""
+    make(half=Half, short=Short, anything=Anything)(rows())
+    (notice,) = notices
+    assert "half refused" in str(notice.message)
+    assert "short" not in str(notice.message)
 
 
 def test_nothing_serves(notices):
@@ -115,28 +157,29 @@ def test_nothing_serves(notices):
 def test_once_per_op_key_and_reason(notices):
     """Further calls, batch sizes and ops tell nothing new; another reason does."""
     for _ in range(3):
-        op = make(short=Short, anything=Anything)
+        op = make(half=Half, anything=Anything)
         op(rows())
         op(torch.ones(5, 32))
-    make(33, short=Short, anything=Anything)(rows(33))
+    make(33, half=Half, anything=Anything)(rows(33))
     assert [str(one.message).splitlines()[1] for one in notices] == [
-        "  short refused: serves n <= 16, got 32",
-        "  short refused: serves n <= 16, got 33",
+        "  half refused: serves 16-bit rows, got torch.float32 and n 32",
+        "  half refused: serves 16-bit rows, got torch.float32 and n 33",
     ]
 
 
 def test_reasons_without_end(notices):
     """A key with a reason per call is told of so often, and then no more."""
     for n in range(100, 100 + 2 * MOST_REASONS):
-        make(n, short=Short, anything=Anything)(rows(n))
+        make(n, half=Half, anything=Anything)(rows(n))
     assert len(notices) == MOST_REASONS
-    assert "no more is told of short; TILEOPS_TRACE records" in str(notices[-1].message)
+    assert "no more is told of half; TILEOPS_TRACE records" in str(notices[-1].message)
     assert "no more is told" not in str(notices[-2].message)
 
 
 def test_a_key_that_nothing_can_select(notices):
-    """Where no call selects the key, the notice suggests nothing."""
-    make(never=Never, anything=Anything)(rows())
+    """Where no call selects the key, the notice of an unserved call suggests nothing."""
+    with pytest.raises(ValueError, match="no implementation serves"):
+        make(never=Never)(rows())
     (notice,) = notices
     assert "never refused: serves no call" in str(notice.message)
     assert "nearest" not in str(notice.message)
@@ -150,7 +193,8 @@ def test_without_the_analysis(notices, monkeypatch, failure):
         raise failure("no solver")
 
     monkeypatch.setattr(suggesting, "_explored", failing)
-    make(short=Short, anything=Anything)(rows())
+    with pytest.raises(ValueError, match="no implementation serves"):
+        make(short=Short)(rows())
     (notice,) = notices
     assert "short refused" in str(notice.message)
     assert "nearest" not in str(notice.message)
@@ -160,16 +204,16 @@ def test_silent_by_default():
     """Without being asked, nothing is told."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        make(short=Short, anything=Anything)(rows())
+        make(half=Half, anything=Anything)(rows())
 
 
 def test_it_ends(notices):
     """After the end nothing is told; a second start is the same notice, not a second one."""
     end = warn_on_fallback()
     assert warn_on_fallback() is end
-    make(short=Short, anything=Anything)(rows())
+    make(half=Half, anything=Anything)(rows())
     end()
-    make(40, short=Short, anything=Anything)(rows(40))
+    make(40, half=Half, anything=Anything)(rows(40))
     end()
     assert len(notices) == 1
 
@@ -181,16 +225,16 @@ def test_filters_of_the_program(capsys, action):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(action)
-            result = make(short=Short, anything=Anything)(rows())
+            result = make(half=Half, anything=Anything)(rows())
     finally:
         end()
     assert result.shape == (2, 32)
-    assert ("short refused" in capsys.readouterr().err) is (action == "error")
+    assert ("half refused" in capsys.readouterr().err) is (action == "error")
 
 
 def test_threads_tell_once(notices):
     """Many threads that fall back at the same time make one notice and no error."""
-    op_type = type(op_with(short=Short, anything=Anything))
+    op_type = type(op_with(half=Half, anything=Anything))
     results, errors = in_threads(8, lambda: op_type(32)(rows()))
     assert errors == []
     assert len(results) == 8

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +44,7 @@ from tileops.introspect.inventory import (
     read_revision,
     with_machines,
 )
+from tileops.introspect.inventory._check import RecordFault, check_record
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.norm.call_spec import LayerNormCall
 from tileops.ops.catalogue import in_tree_ops
@@ -210,6 +214,101 @@ def test_a_change_beside_unmodelled_code_names_what_it_assumes() -> None:
     assert ("log",) in {one.assumed for one in found.changes}
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        pytest.param("acme 1.2", "acme 1.3.dev1+g12", [], id="release"),
+        pytest.param("acme 1.2", "acme", [], id="written-with-the-version"),
+        pytest.param("acme", None, [], id="had-by-import"),
+        pytest.param("acme", "other", ["tiled: distribution acme -> other"], id="provider"),
+        pytest.param("entry point acme", "entry point other",
+                     ["tiled: distribution entry point acme -> entry point other"],
+                     id="no-distribution"),
+    ],
+)  # fmt: skip
+def test_a_release_of_the_provider_is_no_change(old: str, new: str | None, said: list[str]) -> None:
+    """A key is told by the name of its distribution; the version decides no call."""
+    before = record(GemmCall, **GEMM)
+
+    def provided(by: str | None) -> InterfaceRecord:
+        tiled = msgspec.structs.replace(before.keys["tiled"], distribution=by)
+        return msgspec.structs.replace(before, keys={**before.keys, "tiled": tiled})
+
+    found = compare_interfaces("Op", "example", provided(old), provided(new))
+
+    assert list(found.declarations) == said
+    assert found.changes == ()
+
+
+def test_the_code_that_is_compared_is_no_ones_but_the_class_s() -> None:
+    """What tileops and Python give every class is left out of the hash of unmodelled code."""
+    log = LogarithmGemm
+    named = {inspect.getsourcefile(one) for one in (log, GemmCall)}
+    digest = hashlib.blake2b(digest_size=16)
+    for file in sorted(map(str, named)):
+        digest.update(Path(file).read_bytes())
+
+    assert record(GemmCall, log=log).keys["log"].source == digest.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("spec", "kernels"),
+    [
+        pytest.param(LayerNormCall, LAYER_NORM, id="layer-norm"),
+        pytest.param(AttentionCall, GQA, id="attention"),
+        pytest.param(GemmCall, {**GEMM, "skinny": SkinnyGemm, "log": LogarithmGemm}, id="gemm"),
+    ],
+)
+def test_what_is_written_can_be_written(spec: Any, kernels: Kernels) -> None:
+    """The check of what is read rejects no record that exploring makes."""
+    check_record("ExampleFwdOp", "example", record(spec, **kernels))
+
+
+@pytest.mark.parametrize(
+    ("changed", "fragment"),
+    [
+        pytest.param({"possible": "(le zzz 3)"}, "no fact 'zzz' in '(le zzz 3)'", id="name"),
+        pytest.param({"possible": "(in zzz 3)"}, "no fact 'zzz'", id="member-name"),
+        pytest.param({"possible": "n"}, "a number stands where a truth belongs", id="number"),
+        pytest.param({"possible": "(le dtype 3)"}, "a value stands where a number", id="value"),
+        pytest.param({"possible": "(and n true)"}, "a number stands where a truth", id="part"),
+        pytest.param({"possible": "(le (ite true n true) 3)"}, "a truth stands", id="arms"),
+        pytest.param({"possible": "(eq n dtype)"}, "a value stands where a number", id="sides"),
+    ],
+)
+def test_a_formula_of_another_sort_is_rejected(changed: dict[str, Any], fragment: str) -> None:
+    """It names the interface and the formula, before anything is proved with it."""
+    made = msgspec.structs.replace(record(LayerNormCall, **LAYER_NORM), **changed)
+
+    with pytest.raises(RecordFault, match=re.escape(fragment)) as raised:
+        check_record("ExampleFwdOp", "example", made)
+    assert str(raised.value).startswith("ExampleFwdOp.example: ")
+
+
+@pytest.mark.parametrize(
+    ("changed", "fragment"),
+    [
+        pytest.param({"kind": "zzz"}, "fact n is one of int, real, choice, not 'zzz'", id="kind"),
+        pytest.param({"low": 0.5}, "fact n has a value that is no int", id="bound"),
+        pytest.param({"default": "x"}, "fact n has a value that is no int", id="default"),
+        pytest.param({"values": [1, [2]]}, "a value that is a list or an object", id="list"),
+        pytest.param({"name": "arch"}, "states the fact 'arch' twice", id="device-fact"),
+        pytest.param({"name": "eps"}, "states the fact 'eps' twice", id="twice"),
+    ],
+)
+def test_a_fact_that_no_call_has_is_rejected(changed: dict[str, Any], fragment: str) -> None:
+    """Its name, its kind and its values are those of facts."""
+    made = record(LayerNormCall, **LAYER_NORM)
+    facts = [
+        msgspec.structs.replace(one, **changed) if one.name == "n" else one for one in made.facts
+    ]
+
+    with pytest.raises(RecordFault, match=re.escape(fragment)):
+        check_record(
+            "ExampleFwdOp", "example", msgspec.structs.replace(made, possible="true", facts=facts)
+        )
+
+
 def _families() -> dict[str, FamilyRecord]:
     return dict(families(in_tree_ops().values(), {}))
 
@@ -239,6 +338,12 @@ def test_files_survive_being_written(tmp_path: Path) -> None:
         pytest.param('{"family": "norm"}', "missing required field", id="missing-field"),
         pytest.param('{"schema": "tileops.inventory/2.0", "family": "norm", "machines": [], '
                      '"ops": {}}', "has the schema tileops.inventory/2.0", id="other-version"),
+        pytest.param('{"schema": "tileops.inventory/1.0", "family": "../norm", "machines": [], '
+                     '"ops": {}}', "holds the family '../norm'", id="another-name"),
+        pytest.param('{"schema": "tileops.inventory/1.0", "family": "norm", "machines": [], '
+                     '"ops": {}, "ops": {}}', "states 'ops' twice", id="a-name-twice"),
+        pytest.param('{"schema": "tileops.inventory/1.0", "family": "norm", "machines": [], '
+                     '"ops": {}, "x": NaN}', "invalid character", id="not-a-number"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_inventory_is_named(tmp_path: Path, text: str, fragment: str) -> None:

@@ -83,11 +83,11 @@ class EitherKernel(Kernel):
     ("n", "dtype", "failed"),
     [
         pytest.param(65, torch.float16, ["n <= 64 or n % 2 == 0"], id="first-of-two"),
-        pytest.param(514, torch.float16, ["n <= 64 or n <= 512"], id="second-of-two"),
+        pytest.param(514, torch.float16, ["n <= 512"], id="second-of-two"),
         pytest.param(
             513,
             torch.float32,
-            ["n <= 64 or n % 2 == 0", "n <= 64 or n <= 512", "dtype is float16 or bfloat16"],
+            ["n <= 64 or n % 2 == 0", "n <= 512", "dtype is float16 or bfloat16"],
             id="every-arm-and-what-is-asked-anyway",
         ),
         pytest.param(64, torch.float32, ["dtype is float16 or bfloat16"], id="an-arm-that-holds"),
@@ -102,7 +102,123 @@ def test_a_condition_that_fails_names_the_other_arms_of_its_or(
     shown = conditions(found, "either", values)
 
     assert [one.whole for one in shown if one.holds is False] == failed
-    assert all(one.alternatives == () for one in shown if one.holds)
+    assert all(one.among is None for one in shown if one.holds)
+
+
+class LayeredKernel(Kernel):
+    """Asks in nested statements, in one line by a flag, and in bytes of the dtype."""
+
+    @classmethod
+    def refusal(cls, call: LayerNormCall) -> str | None:
+        if call.dtype == torch.bfloat16:
+            if call.n > 100:
+                return f"serves up to 100 bfloat16, got {call.n}"
+            if call.n == 96:
+                return "serves no 96 bfloat16"
+        if call.eps > 1 and call.n > 300:
+            return f"serves up to 300 beside a large eps, got {call.n}"
+        if call.n * call.dtype.itemsize > 4096:
+            return f"serves up to 4096 bytes, got {call.n}"
+        if (call.n if call.eps > 2 else call.n // 4) % 8 != 0:
+            return f"serves whole vectors, got {call.n}"
+        return super().refusal(call)
+
+
+@pytest.mark.parametrize(
+    ("facts", "failed"),
+    [
+        pytest.param(
+            {"n": 160, "dtype": torch.bfloat16, "eps": 3.0},
+            [("dtype is float16 or float32 or n <= 100", "dtype is bfloat16, n is 160")],
+            id="a-statement-inside-another",
+        ),
+        pytest.param(
+            {"n": 320, "dtype": torch.float16, "eps": 1.5},
+            [("eps <= 1 or n <= 300", "eps is 1.5, n is 320")],
+            id="a-real-number",
+        ),
+        pytest.param(
+            {"n": 2080, "dtype": torch.float16, "eps": 0.5},
+            [
+                ("n * 2 <= 4096", "n is 2080, which makes 4160"),
+            ],
+            id="bytes-of-another-dtype-are-no-arm",
+        ),
+    ],
+)
+def test_which_decisions_make_an_arm(facts: Any, failed: list[tuple[str, str]]) -> None:
+    """Those of the line, or else of the function; every fact of a condition has its value."""
+    found = explored(LayerNormCall, layered=LayeredKernel)
+    values = found.form.values(LayerNormCall(arch=90, **facts))
+    shown = [one for one in conditions(found, "layered", values) if one.holds is False]
+
+    assert [(one.whole, one.observed) for one in shown] == failed
+
+
+class VectorKernel(Kernel):
+    """Reads rows or columns in vectors, by the layout."""
+
+    @classmethod
+    def refusal(cls, call: GemmCall) -> str | None:
+        if (call.k if call.trans_b else call.n) % 8 != 0:
+            return f"serves whole vectors, got n {call.n}, k {call.k}"
+        return super().refusal(call)
+
+
+@pytest.mark.parametrize(
+    ("trans_b", "observed"),
+    [
+        pytest.param(True, "trans_b is true, k is 9, which makes 1", id="the-one-layout"),
+        pytest.param(False, "trans_b is false, n is 10, which makes 2", id="the-other"),
+    ],
+)
+def test_a_line_that_asks_by_case_is_said_by_case(trans_b: bool, observed: str) -> None:
+    """Both cases are named, whichever the call came to, and the values are those of its own."""
+    found = explored(GemmCall, vectors=VectorKernel)
+    values = found.form.values(GemmCall(arch=90, m=8, n=10, k=9, trans_b=trans_b))
+    (failed,) = [one for one in conditions(found, "vectors", values) if not one.holds]
+
+    assert failed.whole == "k % 8 == 0 if trans_b else n % 8 == 0"
+    assert failed.observed == observed
+
+
+class BoundedKernel(Kernel):
+    """Asks for a limit, then for a lower one."""
+
+    @classmethod
+    def refusal(cls, call: LayerNormCall) -> str | None:
+        for limit in (512, 256):
+            if call.n > limit:
+                return f"serves up to {limit}, got {call.n}"
+        return super().refusal(call)
+
+
+class ExactKernel(BoundedKernel):
+    """Asks for one width, which satisfies the rest."""
+
+    @classmethod
+    def refusal(cls, call: LayerNormCall) -> str | None:
+        if call.n != 128:
+            return f"serves n 128, got {call.n}"
+        return super().refusal(call)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "n", "failed"),
+    [
+        pytest.param(BoundedKernel, 600, ["n <= 256"], id="a-lower-limit"),
+        pytest.param(BoundedKernel, 300, ["n <= 256"], id="the-higher-one-holds"),
+        pytest.param(ExactKernel, 600, ["n == 128"], id="an-exact-value"),
+    ],
+)
+def test_what_a_stricter_condition_says_is_not_said_again(
+    kernel: type[Kernel], n: int, failed: list[str]
+) -> None:
+    """Of conditions that fail, one that another implies is left out."""
+    found = explored(LayerNormCall, one=kernel)
+    values = found.form.values(LayerNormCall(arch=90, n=n))
+
+    assert [one.whole for one in conditions(found, "one", values) if not one.holds] == failed
 
 
 def test_code_that_is_not_modelled_is_said_among_the_conditions() -> None:

@@ -1,5 +1,7 @@
 """TileLang's cache of compiled programs on disk: what one process compiled, no other compiles."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,28 +43,93 @@ print(len(compilers))
 """
 
 
-@pytest.fixture
-def build(tmp_path, monkeypatch):
-    """Start a process that compiles a program with a cache of this test's own."""
-    monkeypatch.setenv("TILELANG_CACHE_DIR", str(tmp_path / "cache"))
-    # TileLang reads a program's source from its file.
-    script = tmp_path / "build.py"
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    """The program; TileLang reads its source from the file, which is part of what it is kept by."""
+    script = tmp_path_factory.mktemp("program") / "build.py"
     script.write_text(BUILD)
+    return script
+
+
+def build(script, cache):
+    """Start a process that compiles the program with a cache of its own."""
     source = Path(__file__).parents[2] / "src"
-    monkeypatch.setenv("PYTHONPATH", str(source))
-    command = [sys.executable, str(script)]
-    return lambda: subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "TILELANG_CACHE_DIR": str(cache), "PYTHONPATH": str(source)}
+    return subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+
+
+def finished(process):
+    """Wait for a process; return how often it ran nvcc, and what it said besides."""
+    out, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    *said, count = out.splitlines()
+    # TileLang's own log goes to stdout.
+    return int(count), "\n".join([*said, *errors.splitlines()])
 
 
 def compilations(process):
-    """Wait for a process and return how often it ran nvcc."""
-    out, _ = process.communicate(timeout=300)
-    assert process.returncode == 0
-    return int(out.splitlines()[-1])
+    return finished(process)[0]
 
 
-def test_a_later_process_compiles_nothing(build):
+@pytest.fixture(scope="module")
+def filled(script, tmp_path_factory):
+    """A cache that two processes filled at once, and how often they compiled."""
+    cache = tmp_path_factory.mktemp("cache")
+    together = [build(script, cache), build(script, cache)]
+    return cache, sum(map(compilations, together))
+
+
+def test_a_later_process_compiles_nothing(script, filled):
     """Two processes compile at once into an empty cache; both work, and a third only reads."""
-    together = [build(), build()]
-    assert 1 <= sum(map(compilations, together)) <= 2
-    assert compilations(build()) == 0
+    cache, compiled = filled
+    assert 1 <= compiled <= 2
+    assert finished(build(script, cache)) == (0, "")
+
+
+def truncated(file):
+    file.write_bytes(file.read_bytes()[:-1000])
+
+
+def altered(file):
+    file.write_bytes(bytes(one ^ 255 for one in file.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("names", "spoil", "told"),
+    [
+        pytest.param(["executable.so", "kernel.cubin"], truncated, True, id="truncated"),
+        pytest.param(
+            ["executable.so", "kernel.cubin"],
+            Path.unlink,
+            False,
+            id="unfinished",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ["executable.so", "kernel.cubin"], altered, True, id="altered", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ["manifest.json", "metadata.json"],
+            altered,
+            True,
+            id="unreadable",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_damaged_entry_is_compiled_again(script, filled, tmp_path, names, spoil, told):
+    """It is replaced, with a warning where it was not merely left unfinished, and then read."""
+    cache = shutil.copytree(filled[0], tmp_path / "cache")
+    for name in names:
+        (file,) = cache.rglob(name)
+        spoil(file)
+    compiled, said = finished(build(script, cache))
+    assert compiled == 1
+    assert ("failed integrity verification" in said) is told
+    assert finished(build(script, cache)) == (0, "")

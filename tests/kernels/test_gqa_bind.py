@@ -61,6 +61,21 @@ def test_a_short_sequence_is_not_split():
     assert parts.shape[0] == counters.shape[0] == 1
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, BF16], ids=["float64", "bfloat16"])
+def test_the_default_dtype_is_of_no_account(dtype):
+    """A program that sets one, as models in 16 bits do, gets the same memory."""
+    torch.set_default_dtype(dtype)
+    try:
+        for keys in (20, 100000):
+            program, notes = decoding(form())
+            q, k, v = tensors(1, 1, keys)
+            program.bind(q, k, v)(q, k, v)
+            ((*_, parts, counters, _),) = notes
+            assert (parts.dtype, counters.dtype) == (torch.float32, torch.int32)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 @pytest.mark.parametrize("cluster", [1, 8])
 @pytest.mark.parametrize("heads", [8, 34], ids=["one-head-tile", "two-head-tiles"])
 def test_a_long_sequence_has_memory_for_every_part(cluster, heads):

@@ -93,10 +93,15 @@ def test_update_forgets_what_is_gone(project, cli):
         ),
     ],
 )
-def test_broken_baseline_exits_with_2(project, cli, text, said):
+def test_broken_baseline_exits_with_3(project, cli, text, said):
     """A baseline that cannot be read does not count as one that knows nothing."""
     (project / "known.json").write_text(text)
     run = cli("lint")
-    assert (run.code, run.out) == (2, "")
+    assert (run.code, run.out) == (3, "")
     assert said in run.err
+    assert "remove it and let tileops lint --update-baseline write it anew" in run.err
     assert (project / "known.json").read_text() == text
+    assert cli("lint", "--update-baseline").code == 3
+    assert (project / "known.json").read_text() == text
+    (project / "known.json").unlink()
+    assert cli("lint", "--update-baseline").code == 0

@@ -81,14 +81,12 @@ def test_an_edit_is_seen(project, cli):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(("missing.py",), "missing.py is to be linted, but there is no", id="path"),
-        pytest.param(("notes.txt",), "neither a .py file nor a pyproject.toml", id="kind"),
         pytest.param((".", "/"), "lies outside its project", id="outside"),
         pytest.param(("--select", "interface-nam"), "did you mean interface-name", id="rule"),
         pytest.param(("--ignore", "x"), "names the rule 'x', which does not exist", id="ignore"),
         pytest.param(("--format", "yaml"), "'yaml' is not one of", id="format"),
         pytest.param(("-j", "-1"), "-j must be 0 or more", id="jobs"),
-        pytest.param(("--baseline", "no.json"), "no.json does not exist", id="baseline"),
+        pytest.param(("",), "PATHS is empty; it names a file or a folder", id="empty"),
         pytest.param(("--update-baseline",), "give --baseline FILE", id="no-baseline"),
         pytest.param(
             ("tracked.py", "--baseline", "b", "--update-baseline"), "give no PATHS", id="partial"
@@ -112,6 +110,35 @@ def test_wrong_usage_exits_with_2(project, cli, words, said):
 
 
 @pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(("missing.py",), "missing.py is to be linted, but there is no", id="path"),
+        pytest.param(("tracked.py/x.py",), "but there is no such file or folder", id="in-a-file"),
+        pytest.param(("notes.txt",), "neither a .py file nor a pyproject.toml", id="kind"),
+        pytest.param(("loop.py",), "loop.py cannot be read: Too many levels", id="loop"),
+        pytest.param(("pipe.py",), "pipe.py is to be linted, but it is no regular", id="pipe"),
+        pytest.param(("x" * 300,), "cannot be read: File name too long", id="long"),
+        pytest.param(("--baseline", "no.json"), "no.json does not exist", id="baseline"),
+        pytest.param(("--baseline", "."), "cannot be read: Is a directory", id="folder"),
+        pytest.param(("--baseline", "pipe.py"), "is no regular file", id="baseline-pipe"),
+        pytest.param(("--baseline", "loop.py"), "cannot be read: Too many", id="baseline-loop"),
+    ],
+)
+def test_a_file_that_is_no_good_exits_with_3(project, cli, words, said):
+    """Missing, of another kind or unreadable: nothing is waited for, and nothing is written."""
+    (project / "notes.txt").write_text("")
+    (project / "loop.py").symlink_to("loop.py")
+    os.mkfifo("pipe.py")
+    before = sorted(path.name for path in project.iterdir())
+
+    run = cli("lint", *words)
+
+    assert (run.code, run.out) == (3, "")
+    assert said in run.err
+    assert sorted(path.name for path in project.iterdir()) == before
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         pytest.param("[tool.tileops.lint]\nselekt = []\n", "unknown key 'selekt'", id="key"),
@@ -124,15 +151,15 @@ def test_wrong_usage_exits_with_2(project, cli, words, said):
         pytest.param(b"\xff", "cannot be read", id="encoding"),
     ],
 )
-def test_broken_configuration_exits_with_2(project, cli, text, said):
-    """A table that cannot be understood is wrong usage, not a run with other settings."""
+def test_broken_configuration_exits_with_3(project, cli, text, said):
+    """A table that cannot be understood ends the run, which would have other settings."""
     (project / "pyproject.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
     run = cli("lint")
-    assert (run.code, run.out) == (2, "")
+    assert (run.code, run.out) == (3, "")
     assert said in run.err
 
 
-def test_unreadable_file_exits_with_2(project, cli, monkeypatch):
+def test_unreadable_file_exits_with_3(project, cli, monkeypatch):
     """A file the system does not hand out is no clean file."""
     read = Path.read_bytes
 
@@ -143,7 +170,7 @@ def test_unreadable_file_exits_with_2(project, cli, monkeypatch):
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     run = cli("lint")
-    assert (run.code, run.out) == (2, "")
+    assert (run.code, run.out) == (3, "")
     assert "tracked.py cannot be read: Permission denied" in run.err
 
 
@@ -152,7 +179,7 @@ def test_pipe_in_place_of_a_file_is_not_waited_for(project, cli):
     (project / "tracked.py").unlink()
     os.mkfifo("tracked.py")
     assert cli("lint").code == 0
-    assert "no such file" in cli("lint", "tracked.py").err
+    assert "no regular file" in cli("lint", "tracked.py").err
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_nothing_is_written_when_one_file_cannot_be(project, cli, monkeypatch):
     cli("lint")
     monkeypatch.setattr(os, "fdopen", full)
     run = cli("lint", "--unsafe-fixes", "--no-cache", "wide.py")
-    assert run.code == 2
+    assert run.code == 3
     assert "No space left on device; nothing was changed" in run.err
     after = {file.name: file.read_bytes() for file in project.iterdir() if file.is_file()}
     assert after == before

@@ -10,6 +10,7 @@ import torch
 from blend_family import StirFwdOp
 from noting import noting, op_with, spec
 
+from ops.planted import PLANTED, copies, listed
 from tileops.backend import Registry
 from tileops.ops import _entries, _plans, _serving
 from tileops.ops._bounded import Bounded
@@ -117,7 +118,7 @@ def test_ten_thousand_calls_of_one_kernel():
 
 def found(op):
     """How often each plan was found by its fingerprint."""
-    plans = op._plans._by_fingerprint
+    plans = op._plans._by_key
     return [plans.get(key).found for key in plans]
 
 
@@ -143,7 +144,7 @@ def test_a_tensor_passed_twice_is_found_and_not_recognised():
     x = torch.ones(2, 8)
     for _ in range(6):
         op(x, both, both)
-    plans = op._plans._by_fingerprint
+    plans = op._plans._by_key
     (plan,) = [plans.get(key) for key in plans]
     assert (plan.recognise, plan.found) == (None, 5)
     other = torch.zeros(8)
@@ -257,6 +258,27 @@ def test_a_dropped_op_goes_at_once(no_collector, target, watched):
     assert [kernel() for kernel in kernels] == [None] * len(kernels)
     assert target or kernels
     end()
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda one: one.name)
+def test_every_op_of_the_library_goes_at_once(no_collector, planted):
+    """With its kernels, after calls of several sizes, with and without gradients."""
+    op = planted.op()
+    for rows in (3, 7):
+        tensors = planted.tensors(**dict.fromkeys(planted.sizes, rows))
+        for place in planted.grad:
+            tensors[place].requires_grad_()
+        for mode in (torch.no_grad, torch.enable_grad, torch.inference_mode):
+            for _ in range(4):
+                with mode():
+                    results = listed(op(*copies(planted, tensors)))
+        del results
+    kernels = [weakref.ref(built.kernel) for built in op.iter_kernels()]
+    gone = weakref.ref(op)
+    del op, tensors
+    assert gone() is None
+    assert kernels
+    assert [kernel() for kernel in kernels] == [None] * len(kernels)
 
 
 def test_a_dropped_op_goes_after_errors(no_collector):

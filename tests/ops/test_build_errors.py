@@ -1,5 +1,10 @@
 """Builds that fail: the error says which build it was, and the op serves what it served before."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -71,6 +76,56 @@ def test_a_program_that_does_not_compile(body, cause, says):
     assert [built.identity for built in op.iter_kernels()] == []
     x = torch.randn(2, 8)
     torch.testing.assert_close(op(x), F.layer_norm(x, (8,)))
+
+
+IMPORT = """
+import torch
+from noting import noting, op_with, spec
+
+from tileops.errors import CompileCacheError
+
+kernel_type, noted = noting()
+plain = kernel_type.__init__
+
+
+def build(self, call):
+    plain(self, call)
+    if call.n == 16:
+        import tilelang
+
+
+kernel_type.__init__ = build
+op = op_with(rows=kernel_type)
+for _ in range(2):
+    try:
+        op.kernel_for("layer_norm", spec(n=16))
+    except CompileCacheError as error:
+        assert isinstance(error.__cause__, OSError)
+        print(error)
+assert op(torch.ones(2, 8)).shape == (2, 8)
+"""
+
+
+def test_a_folder_of_programs_that_cannot_be_written(tmp_path):
+    """The error names op, key, class and folder, and how to name another one."""
+    tmp_path.joinpath("file").touch()
+    folder = tmp_path / "file" / "cache"
+    root = Path(__file__).parents[2]
+    paths = [root / "src", root / "tests", Path(__file__).parent]
+    environment = {
+        **os.environ,
+        "TILELANG_CACHE_DIR": str(folder),
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+    }
+    command = [sys.executable, "-c", IMPORT]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    first, second = said.stdout.splitlines()
+    assert first == second
+    assert first.startswith(
+        "NotingFwdOp: key 'rows': the program of NotingKernel for cpu, build identity 16, "
+        f"cannot be kept in {folder}: NotADirectoryError: "
+    )
+    assert "TILELANG_CACHE_DIR" in first
 
 
 def test_another_exception_passes_with_a_note():

@@ -146,3 +146,26 @@ def test_a_fresh_op_on_a_stream_of_its_own(case):
             found = [*listed(op(*inputs)), *[inputs[place] for place in case.written()]]
         stream.synchronize()
         check(found, expected)
+
+
+@pytest.mark.gpu
+@EVERY_CASE
+def test_a_device_that_is_not_the_current_one(case):
+    """A call runs where its tensors are, first and later, whatever device is current."""
+    last = torch.cuda.device_count() - 1
+    if last < 1:
+        pytest.skip("needs two devices")
+    op, written = op_of(case.name), case.written()
+    expected = outcome(case, case.tensors(4))
+    for _ in range(5):
+        there = [
+            one if one is None or not one.is_cuda else one.to(f"cuda:{last}")
+            for one in case.tensors(4)
+        ]
+        results = [*listed(op(*there)), *[there[place] for place in written]]
+        assert all(one.device == there[0].device for one in results)
+        torch.cuda.synchronize(last)
+        check(
+            [one.to(other.device) for one, other in zip(results, expected, strict=True)], expected
+        )
+    assert torch.cuda.current_device() == 0

@@ -193,11 +193,14 @@ def test_failed_selection_is_not_kept():
     noted.serves = False
     op = op_with(a=kernel_type)
     for _ in range(2):
+        noted.asked.clear()
         with pytest.raises(UnservedCallError):
             op.kernel_for("layer_norm", spec())
+        assert noted.asked
     noted.serves = True
+    noted.asked.clear()
     assert op.kernel_for("layer_norm", spec()) is op.kernel_for("layer_norm", spec())
-    assert noted.asked == [8, 8, 8]
+    assert noted.asked == [8]
 
 
 def test_a_hit_reads_no_device():

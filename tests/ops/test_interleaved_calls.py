@@ -39,7 +39,7 @@ class Calls:
         count = torch.Size(shape).numel()
         flat = torch.arange(count + 3, dtype=dtype) + 1
         kind = rng.choice(
-            ["dense"] * 9 + ["offset", "strided", "expanded", "negative", "transposed"]
+            ["dense"] * 9 + ["offset", "strided", "expanded", "negative", "transposed", "odd"]
         )
         if kind == "offset":
             one = flat[1 : count + 1].view(shape)
@@ -49,6 +49,11 @@ class Calls:
             one = flat[:1].expand(shape)
         elif kind == "negative":
             one = torch._neg_view(flat[:count].view(shape))
+        elif kind == "odd":
+            # A dim of one element may have any stride, and is dense all the same.
+            dense = flat[:count].view(shape)
+            pairs = zip(shape, dense.stride(), strict=True)
+            one = dense.as_strided(shape, [9 if size == 1 else step for size, step in pairs])
         elif kind == "transposed" and len(shape) == 2:
             one = flat[:count].view(shape[::-1]).t()
         else:

@@ -38,6 +38,18 @@ def test_as_an_input(kind, place, mode):
             op(odd) if place == "input" else op(x, odd)
 
 
+def test_a_nested_parameter():
+    """The error names it where calls with a plain parameter are recognised."""
+    op, x = op_with(a=noting()[0]), torch.ones(3, 8)
+    plain, nested = (
+        torch.nn.Parameter(one, requires_grad=False) for one in (torch.ones(8), ODD["nested"]())
+    )
+    for _ in range(4):
+        assert op(x, plain).shape == (3, 8)
+    with pytest.raises(errors.NotStridedError, match="weight"):
+        op(x, nested)
+
+
 @pytest.mark.parametrize("place", ["input", "weight"])
 def test_a_freed_storage(place):
     """A tensor that was freed has no address to read from."""

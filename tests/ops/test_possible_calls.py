@@ -79,6 +79,7 @@ IMPOSSIBLE = [
     pytest.param({"eps": -1e-9}, "eps must be 0.0 or more, got -1e-09", id="eps-negative"),
     pytest.param({"eps": math.inf}, "eps must be a finite number, got inf", id="eps-infinite"),
     pytest.param({"eps": 2**1024}, "eps must be a finite number, got 17976", id="eps-no-float"),
+    pytest.param({"eps": 1e39}, "eps must be at most 2**127 in magnitude", id="eps-float32"),
     pytest.param({"eps": False}, "eps must be a finite number, got False (bool)", id="eps-bool"),
     pytest.param({"causal": 1}, "causal must be a bool, got 1 (int)", id="bool-int"),
     pytest.param({"layout": "rows"}, "layout must be a Layout, got 'rows' (str)", id="enum-text"),

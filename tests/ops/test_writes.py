@@ -130,6 +130,63 @@ def test_a_buffer_beside_the_inputs(case):
         torch.testing.assert_close(stirred(op, case), expected)
 
 
+def known_in_other_sizes():
+    """An op that knows calls of one to three rows with a buffer."""
+    op = PlainCenterFwdOp()
+    for rows in (1, 2, 3):
+        op(torch.ones(rows, 4), torch.zeros(4), out=torch.empty(rows, 4))
+    return op
+
+
+@pytest.mark.parametrize(
+    ("out", "says"),
+    [
+        pytest.param(lambda m: m[4:8], None, id="the-rows-behind"),
+        pytest.param(lambda m: m[3:7], "out must share no .* memory of x", id="the-last-row"),
+        pytest.param(lambda m: m[5:9], "total must share no .* memory of out", id="a-written-one"),
+        pytest.param(
+            lambda m: m.new_zeros(1, 4).expand(4, 4),
+            "out must hold every element in a place of its own",
+            id="rows-in-one-place",
+        ),
+        pytest.param(lambda m: m[3:7].t().contiguous().t(), None, id="a-copy"),
+    ],
+)
+def test_a_buffer_of_a_new_size(out, says):
+    """It is looked at as far as it reaches itself, not as far as those of other sizes do."""
+    op = known_in_other_sizes()
+    given = memory(9)
+    for _ in range(2):
+        before = given.clone()
+        if says is None:
+            expected, _ = PlainCenterFwdOp()(given[:4].clone())
+            result, _ = op(given[:4], given[8].clone(), out=out(given))
+            torch.testing.assert_close(result, expected)
+            given = before
+            continue
+        with pytest.raises(BufferOverlapError, match=says):
+            op(given[:4], given[8], out=out(given))
+        assert torch.equal(given, before)
+
+
+def test_a_buffer_of_a_new_size_that_negates():
+    """It is none of the form that the op knows."""
+    op = known_in_other_sizes()
+    with pytest.raises(LazyWriteError, match="out must lie in memory as it is read"):
+        op(torch.ones(4, 4), torch.zeros(4), out=torch._neg_view(torch.zeros(4, 4)))
+
+
+def test_an_inference_tensor_of_a_new_size_is_written():
+    """torch counts no writes into it, though it did into those of other sizes."""
+    op = PlainCenterFwdOp()
+    for rows in (1, 2, 3):
+        op(torch.ones(rows, 4), torch.zeros(4))
+    with torch.inference_mode():
+        total = torch.zeros(4)
+    op(torch.ones(4, 4), total)
+    assert total.tolist() == [1.0] * 4
+
+
 def test_columns_beside_columns():
     """Where memory is shared in turns, elements are apart, and the call is served."""
     op, given = PlainCenterFwdOp(), memory()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tileops.errors import PreferenceCycleError
-from tileops.selection import EdgeKind, Outcome, Stage, select
+from tileops.selection import EdgeKind, Outcome, Stage, select, winner_of
 
 KEYS = "abcdef"
 
@@ -102,10 +102,12 @@ def made_table(keys: Mapping[str, Declared]):
 @settings(max_examples=400, deadline=None)
 @given(declarations(), calls)
 def test_outcome_is_the_definition(keys, call):
-    """Outcome and winner are those of the definition."""
-    selection = select(made_table(keys), call)
+    """Outcome and winner are those of the definition, asked for with the verdicts or alone."""
+    made = made_table(keys)
+    selection, alone = select(made, call), winner_of(made, call)
     winner = selection.selected.key if selection.selected else None
     assert (selection.outcome, winner) == expected(keys, call)
+    assert (alone.key if alone else None) == winner
 
 
 @settings(max_examples=200, deadline=None)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tileops.cli._audit_json import SCHEMA, audit_record
 from tileops.cli._audit_text import audit_lines
-from tileops.cli._failure import ANSWERED, INCONCLUSIVE, NO, UsageFailure
+from tileops.cli._failure import ANSWERED, INCONCLUSIVE, NO, LoadFailure
 from tileops.cli._imports import stdout_kept_clean
 from tileops.cli._ops import chosen_ops, explored_interfaces
 from tileops.cli._render import write
@@ -36,8 +36,8 @@ def ask(ops: list[str], interface: str | None, modules: list[str], folder: Path 
     """Audit the ops of a command line, or all of them.
 
     Raises:
-        UsageFailure: There is no such op, interface or inventory.
-        LoadFailure: A module or an op cannot be loaded.
+        UsageFailure: There is no such op or interface.
+        LoadFailure: A module, an op or the inventory cannot be loaded.
     """
     with stdout_kept_clean():
         written = _inventory(folder)
@@ -56,9 +56,12 @@ def _inventory(folder: Path | None) -> Mapping[str, FamilyRecord]:
     try:
         found = read_folder(folder or shipped_folder())
     except InventoryError as error:
-        raise UsageFailure("the inventory cannot be read", cause=str(error)) from error
+        raise LoadFailure("the inventory cannot be read", cause=str(error)) from error
     if folder is not None and not found:
-        raise UsageFailure(f"there is no inventory file in {str(folder)!r}")
+        raise LoadFailure(
+            f"there is no inventory file in {str(folder)!r}",
+            remedy="tileops inventory --update --folder writes one; its help says of what",
+        )
     return found
 
 
@@ -80,8 +83,14 @@ def render(audit: Audit, form: str) -> None:
 
 
 def _report(audit: Audit) -> FindingReport:
-    findings = findings_of(audit, Path.cwd())
+    findings = findings_of(audit, _checkout(Path.cwd()))
     files = len({one.path for one in findings})
     return FindingReport.of(
         SCHEMA, "tileops audit", version("tileops"), files=files, rules=RULES, findings=findings
     )
+
+
+def _checkout(folder: Path) -> Path:
+    """Return the repository that a folder lies in, which services count paths from, or itself."""
+    around = (folder, *folder.parents)
+    return next((one for one in around if (one / ".git").exists()), folder)

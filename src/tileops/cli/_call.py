@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from tileops.call_spec import spell
 from tileops.cli._call_words import GivenCall, GivenTensor
-from tileops.cli._failure import LoadFailure, UsageFailure
+from tileops.cli._failure import Failure, LoadFailure, UsageFailure
 from tileops.errors import SignatureError, TensorSpecError
 from tileops.introspect.explanation import TensorCall
 from tileops.manifest import ParamDecl, Signature, Workload
@@ -16,7 +18,7 @@ from tileops.ops._signature import CallChecks, workload_inputs, workload_params
 from tileops.ops.op import Op, Request
 from tileops.tensor_spec import TensorSpec
 
-__all__ = ["requests_of"]
+__all__ = ["params_that_ask", "requests_of"]
 
 
 def requests_of(
@@ -45,6 +47,33 @@ def requests_of(
         raise UsageFailure(str(error), remedy=f"ask {op.__name__} by its facts") from error
     defaulted = tuple(name for name in call.params if name not in params)
     return TensorCall(call, defaulted, given.workload), requests
+
+
+def params_that_ask(
+    op: type[Op], given: GivenCall, device: torch.device, interfaces: Collection[str]
+) -> str | None:
+    """Say which bool parameter, turned around, makes the call ask for a kernel; None for none.
+
+    Args:
+        op: The op.
+        given: A call that cannot be made, or asks none of *interfaces*.
+        device: Where it runs.
+        interfaces: The interfaces that are asked about.
+    """
+    signature, found = op.signature(), list[str]()
+    for one in () if signature is None else signature.params:
+        if one.type.kind != "bool":
+            continue
+        turned = not given.params.get(one.name, one.default)
+        call = replace(given, params={**given.params, one.name: turned})
+        try:
+            _, requests = requests_of(op, call, device)
+        except Failure:
+            continue
+        names = dict.fromkeys(name for name, _ in requests if name in interfaces)
+        if names:
+            found.append(f"with {one.name}={spell(turned)} it asks {', '.join(names)}")
+    return "\n".join(found) or None
 
 
 def _constructed(op: type[Op], params: Mapping[str, Any]) -> Op:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tileops.cli._failure import UsageFailure, unknown
+from tileops.cli._failure import UsageFailure, shortened, unknown
 from tileops.cli._index import OpRow
 from tileops.cli._table import counted
 from tileops.cli._values import read_dtype, read_value
@@ -61,7 +61,7 @@ def read_call(
     if facts:
         raise UsageFailure(
             f"{fact_flag(facts[0])} states a fact, and {first} a call that has its own",
-            remedy="ask by facts or by tensors, not by both",
+            remedy="\n".join(["ask by facts or by tensors, not by both", *_by_interface(row)]),
         )
     if not row.inputs:
         raise UsageFailure(
@@ -69,7 +69,7 @@ def read_call(
             remedy=f"ask by its facts: {', '.join(fact_flag(f.name) for f in row.facts())}",
         )
     if workload is not None and workload not in row.workloads:
-        raise unknown(f"workload of {row.name}", workload, row.workloads)
+        raise unknown("workload", workload, row.workloads, of=row.name)
     inputs: dict[str, GivenTensor | None] = {}
     params: dict[str, Any] = {}
     kinds = {one.name: one for one in row.params}
@@ -81,6 +81,11 @@ def read_call(
         else:
             inputs[name] = read_tensor(text, f"{name}=")
     return GivenCall(inputs, params, workload)
+
+
+def _by_interface(row: OpRow) -> list[str]:
+    names = ", ".join(row.interfaces)
+    return [f"facts are asked about by --interface: {names}"] if len(row.interfaces) > 1 else []
 
 
 def read_tensor(text: str, label: str) -> GivenTensor | None:
@@ -99,11 +104,23 @@ def read_tensor(text: str, label: str) -> GivenTensor | None:
         typed = TypedShape.parse(f"{read_dtype(dtype[1], label)}{dtype[2]}" if dtype else body)
         stride = None if strided is None else _sizes(strided[2])
     except ValueError as error:
-        raise UsageFailure(f"{label} {error}") from None
+        raise UsageFailure(_unreadable(error, text, label)) from None
     if stride is not None and len(stride) != len(typed.shape):
         sizes, strides = counted(len(typed.shape), "size"), counted(len(stride), "stride")
         raise UsageFailure(f"{label} has {sizes} and {strides}")
     return GivenTensor(typed, stride)
+
+
+def _unreadable(error: ValueError, text: str, label: str) -> str:
+    """Say why a tensor cannot be read, quoting it as it was written."""
+    said = str(error)
+    if "is no tensor" not in said:
+        return f"{label} {said}"
+    sizes = _DTYPE.fullmatch(text.partition("@")[0])
+    if sizes is not None and re.search(r"-\s*\d", sizes[2]):
+        return f"{label}{shortened(text)} has a negative size; a tensor has none"
+    how = "f16[32,256]" if "@" not in text else "f16[32,256]@(256,1)"
+    return f"{label}{shortened(text)} is no tensor; write it like {how}"
 
 
 def _split(row: OpRow, word: str) -> tuple[str, str]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from tileops.cli._diff_json import diff_record
 from tileops.cli._diff_text import diff_lines, diff_markdown, outcome_text, region_text
-from tileops.cli._failure import LoadFailure
+from tileops.cli._failure import LoadFailure, shortened
 from tileops.cli._render import write
 from tileops.cli._stdout import emit
-from tileops.errors import InventoryError
-from tileops.introspect.diff import InventoryDiff, diff
+from tileops.errors import InventoryError, MissingInventoryError
+from tileops.findings import annotation
+from tileops.introspect.diff import InventoryDiff, Kind, diff
 from tileops.introspect.inventory import (
     FamilyRecord,
+    folders_of,
     read_folder,
     read_revision,
 )
@@ -34,22 +37,37 @@ def ask(base: str, head: str, folder: str) -> InventoryDiff:
 
 def _read(source: str, folder: str) -> Mapping[str, FamilyRecord]:
     try:
-        if source and Path(source).is_dir():
+        if os.path.isdir(source):
             return _read_folder(Path(source))
         return read_revision(source, folder, Path.cwd())
     except InventoryError as error:
+        remedy = "BASE and HEAD are folders of inventory files, or git revisions that hold --folder"
+        if isinstance(error, MissingInventoryError) and not os.path.isdir(source):
+            remedy = _remedy_for(source)
         raise LoadFailure(
-            f"no inventory in {source!r}",
-            cause=str(error),
-            remedy="give a folder of inventory files, or a git revision and --folder",
+            f"no inventory in {shortened(source)}", cause=str(error), remedy=remedy
         ) from error
+
+
+def _remedy_for(revision: str) -> str:
+    """Say how to compare with a revision that has no inventory where it was looked for."""
+    held = folders_of(revision, Path.cwd())
+    if held:
+        return "\n".join(f"--folder {one} is where {revision} has one" for one in held)
+    return (
+        f"{revision} is from before there was an inventory; its code can still write one: "
+        f"git worktree add ../old {revision}, and with that installed\n"
+        "tileops inventory --import MODULE --folder ../before --update, where --import names a "
+        "backend of its own; then\n"
+        "tileops diff ../before HEAD compares with it"
+    )
 
 
 def _read_folder(folder: Path) -> Mapping[str, FamilyRecord]:
     found = read_folder(folder)
     if not found:
         # Compared with nothing, everything would be new; with nothing either, all the same.
-        raise InventoryError(source=str(folder), problem="there is no inventory file")
+        raise MissingInventoryError(source=str(folder), problem="there is no file of one")
     return found
 
 
@@ -76,13 +94,14 @@ def _annotations(found: InventoryDiff) -> list[str]:
                 f"{region_text(change)}: {change.command}"
             )
             level = "notice" if change.new.startswith("key:") else "warning"
-            lines.append(f"::{level} title={_escaped(title)}::{_escaped(text)}\n")
+            lines.append(annotation(level, text, title=title))
         for text in (*one.declarations, *one.workloads):
-            lines.append(f"::notice title={_escaped(title)}::{_escaped(text)}\n")
-        for text in (*one.not_compared, *one.undecided):
-            lines.append(f"::warning title={_escaped(title)}::not compared: {_escaped(text)}\n")
+            lines.append(annotation("notice", text, title=title))
+        for text in one.not_compared:
+            lines.append(annotation("warning", f"not compared: {text}", title=title))
+        for text in one.undecided:
+            doubt = f"not proved that no call changed {text}"
+            lines.append(annotation("warning", doubt, title=title))
+        if one.kind is not Kind.CHANGED:
+            lines.append(annotation("notice", f"the interface is {one.kind.value}", title=title))
     return lines
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

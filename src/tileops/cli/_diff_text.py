@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tileops.cli._printable import printable
 from tileops.cli._render import Line
 from tileops.introspect.diff import Change, InterfaceDiff, InventoryDiff, Kind
 from tileops.introspect.formula import render
@@ -16,7 +17,9 @@ def diff_lines(found: InventoryDiff) -> Iterator[Line]:
     if not found.interfaces:
         yield (("no difference in selection or declarations", ""),)
     for one in found.interfaces:
-        yield from _interface(one)
+        # Names and reasons come from the files compared, and may hold what breaks a line.
+        for line in _interface(one):
+            yield tuple((printable(text), style) for text, style in line)
 
 
 def _interface(one: InterfaceDiff) -> Iterator[Line]:
@@ -69,7 +72,7 @@ def diff_markdown(found: InventoryDiff) -> str:
 
 def _markdown(one: InterfaceDiff) -> str:
     kind = "" if one.kind is Kind.CHANGED else f" {one.kind.value}"
-    parts = [f"### `{one.op}.{one.interface}`{kind}\n"]
+    parts = [f"### {_code(f'{one.op}.{one.interface}')}{kind}\n"]
     if one.declarations:
         parts.append("".join(f"- {_escaped(text)}\n" for text in one.declarations))
     if one.changes:
@@ -87,13 +90,17 @@ def _markdown(one: InterfaceDiff) -> str:
 
 def _row(change: Change) -> str:
     cells = [
-        f"`{outcome_text(change.old)}`",
-        f"`{outcome_text(change.new)}`",
+        _code(outcome_text(change.old)),
+        _code(outcome_text(change.new)),
         _escaped(region_text(change)),
-        f"`{change.command}`",
+        _code(change.command),
     ]
     return f"| {' | '.join(cells)} |\n"
 
 
+def _code(text: str) -> str:
+    return f"`{_escaped(text)}`"
+
+
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return printable(text.replace("|", "\\|").replace("\n", " "))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 
 from tileops.backend import BUILTIN
 from tileops.call_spec import CallSpec
-from tileops.cli._call import requests_of
+from tileops.cli._call import params_that_ask, requests_of
 from tileops.cli._call_words import GivenCall
 from tileops.cli._explain_json import explanation_record
 from tileops.cli._explain_md import explanation_markdown
@@ -89,7 +89,11 @@ def ask(question: Question) -> Explanation:
         _check_keys(question, [one.key for name in chosen for one in tables[name].candidates])
         device = places.places[0].torch_device()
         call, requests, defaulted = _requests(question, op, chosen, device)
-        possible, impossible = _sorted_out(requests)
+        try:
+            possible, impossible = _sorted_out(requests)
+        except UsageFailure as failure:
+            failure.remedy = _other_interfaces(op, chosen, question.facts)
+            raise
         answers = []
         for name, spec, facts in possible:
             answer = explain_request(tables[name], spec, facts, places.places)
@@ -97,6 +101,7 @@ def ask(question: Question) -> Explanation:
             answers.append(_with_detail(answer, spec, asked))
         if impossible:
             _check_keys(question, [key for one in answers for key in one.keys], "possible key")
+        _check_asked(question, answers)
         return Explanation(
             op.__name__,
             target_answer(op, question.target, device),
@@ -123,14 +128,8 @@ def _requests(
         UsageFailure: The facts or the tensors make no call, or one that asks for no such kernel.
     """
     if question.call is not None:
-        call, requests = requests_of(op, question.call, device)
-        found = [(name, type(spec), spec.facts()) for name, spec in requests if name in chosen]
-        if requests and not found:
-            names = ", ".join(dict.fromkeys(name for name, _ in requests))
-            raise UsageFailure(
-                f"this call asks {', '.join(chosen)} for no kernel", remedy=f"it asks {names}"
-            )
-        return call, found, ()
+        call, requests = _of_tensors(question.call, op, chosen, device)
+        return call, requests, ()
     given = dict(question.facts)
     reject_strangers(op, chosen, given)
     asked: list[Asked] = []
@@ -140,6 +139,27 @@ def _requests(
         defaulted |= dict.fromkeys(missing)
         asked.append((name, op.interfaces[name].calls(), facts))
     return None, asked, tuple(defaulted)
+
+
+def _of_tensors(
+    given: GivenCall, op: type[Op], chosen: tuple[str, ...], device: torch.device
+) -> tuple[TensorCall, list[Asked]]:
+    try:
+        call, requests = requests_of(op, given, device)
+    except UsageFailure as failure:
+        # A call that lacks a tensor may be whole with another value of a parameter.
+        if failure.remedy is None:
+            failure.remedy = params_that_ask(op, given, device, chosen)
+        raise
+    found = [(name, type(spec), spec.facts()) for name, spec in requests if name in chosen]
+    if requests and not found:
+        names = ", ".join(dict.fromkeys(name for name, _ in requests))
+        other = params_that_ask(op, given, device, chosen)
+        raise UsageFailure(
+            f"this call asks {', '.join(chosen)} for no kernel",
+            remedy="\n".join(filter(None, (f"it asks {names}", other))),
+        )
+    return call, found
 
 
 def _sorted_out(requests: Sequence[Asked]) -> tuple[list[Asked], dict[str, str]]:
@@ -152,10 +172,34 @@ def _sorted_out(requests: Sequence[Asked]) -> tuple[list[Asked], dict[str, str]]
     possible = [one for one, (_, why) in zip(requests, reasons, strict=True) if why is None]
     impossible = {name: why for name, why in reasons if why is not None}
     if impossible and not possible:
-        raise UsageFailure(
-            f"no op makes such a call: {'; '.join(dict.fromkeys(impossible.values()))}"
-        )
+        said = dict.fromkeys(impossible.values())
+        each = [f"{why} ({name})" for name, why in impossible.items()]
+        raise UsageFailure(f"no op makes such a call: {'; '.join(each if len(said) > 1 else said)}")
     return possible, impossible
+
+
+def _other_interfaces(
+    op: type[Op], chosen: Collection[str], given: Mapping[str, Any]
+) -> str | None:
+    """Say which interfaces that were not asked about have calls with these facts; None for none."""
+    found = []
+    for name in (one for one in op.interfaces if one not in chosen and given):
+        try:
+            facts, _ = complete_facts(op, name, given)
+        except UsageFailure:
+            continue
+        if impossibility(op.interfaces[name].calls()(**facts)) is None:
+            found.append(name)
+    return f"--interface {' or '.join(found)} has such a call" if found else None
+
+
+def _check_asked(question: Question, answers: Sequence[InterfaceAnswer]) -> None:
+    """Reject a question why a key is not selected of an interface that is not asked."""
+    key = question.why_not
+    if key is None or not answers or any(key in one.keys for one in answers):
+        return
+    asked = ", ".join(one.table.interface for one in answers)
+    raise UsageFailure(f"this call asks {asked}, which {key} is no key of")
 
 
 def _with_detail(answer: InterfaceAnswer, spec: type[CallSpec], key: str | None) -> InterfaceAnswer:
@@ -172,7 +216,7 @@ def _check_keys(question: Question, keys: Sequence[str], what: str = "key") -> N
     """Reject a key that none of the interfaces asked about has."""
     for key in (question.why_not, question.expect):
         if key is not None and key not in keys:
-            raise unknown(f"{what} of {question.row.name}", key, keys)
+            raise unknown(what, key, keys, of=question.row.name)
 
 
 def _check_target(op: type[Op], target: str | None) -> None:

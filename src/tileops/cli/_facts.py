@@ -46,6 +46,14 @@ class FactsCommand(PlainCommand):
         except click.NoSuchOption as error:
             raise self._no_such_option(error, row) from None
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Add the interfaces of the op that was named, where there are several."""
+        super().format_options(ctx, formatter)
+        row: OpRow | None = ctx.meta.get(ROW)
+        if row is not None and len(row.interfaces) > 1:
+            with formatter.section("Interfaces"):
+                formatter.write_dl([(name, _about(row, name)) for name in row.interfaces])
+
     def _op_name(self, ctx: click.Context, args: list[str]) -> str | None:
         """Return the first argument that is no option and no option's value."""
         takes_value = {
@@ -72,12 +80,31 @@ class FactsCommand(PlainCommand):
         if row is None:
             return unknown("option", error.option_name, own, "name the op before its facts")
         facts = [fact_flag(fact.name) for fact in row.facts()]
+        remedy = f"{row.name} has the facts {', '.join(facts) or 'none'}"
         return unknown(
             "fact or option",
             error.option_name,
             dict.fromkeys([*facts, *own]),
-            f"{row.name} has the facts {', '.join(facts) or 'none'}",
+            "\n".join([*_as_word(row, error.option_name), remedy]),
         )
+
+
+def _about(row: OpRow, interface: str) -> str:
+    """Say what an interface is, and which of the op's facts its calls have."""
+    own = [fact_flag(one.name) for one in row.interfaces[interface]]
+    has = "every fact above" if len(own) == len(row.facts()) else ", ".join(own) or "no facts"
+    return f"{row.about.get(interface) or 'A kernel interface'}; its calls have {has}"
+
+
+def _as_word(row: OpRow, option: str) -> list[str]:
+    """Say how an input or a parameter is given, where an option has its name."""
+    name = option.lstrip("-").removeprefix("no-").replace("-", "_")
+    if name not in row.words:
+        return []
+    what = "a parameter" if any(name == one.name for one in row.params) else "an input"
+    said = f"{name} is {what} of the op; a call that is given as tensors has it as {name}="
+    several = len(row.interfaces) > 1
+    return [f"{said}, and facts go to an --interface" if several else said]
 
 
 def find_row(name: str, modules: list[str]) -> OpRow:
@@ -124,22 +151,37 @@ def _values_of(option: str, args: list[str]) -> list[str]:
 
 
 def _with_values(args: list[str], row: OpRow) -> list[str]:
-    """Give a bare ``--causal`` or ``--no-causal`` its value where ``none`` is one too.
+    """Spell the bools of a line as their options are: ``--causal true`` is understood as well.
 
-    Such a fact is an option with a value, but spelled like other booleans it is still understood.
+    A fact that may be ``none`` is an option with a value, any other a pair of flags.
     """
-    flags = {fact_flag(one.name) for one in row.facts() if one.kind == "bool" and one.optional}
+    bools = {fact_flag(one.name): one.optional for one in row.facts() if one.kind == "bool"}
     end = args.index("--") if "--" in args else len(args)
-    found = []
-    for word, following in zip(args[:end], [*args[1:end], ""], strict=True):
-        denied = f"--{word.removeprefix('--no-')}"
-        if word in flags and following.lower() not in ("true", "false", "none"):
-            found.append(f"{word}=true")
-        elif word.startswith("--no-") and denied in flags:
-            found.append(f"{denied}=false")
-        else:
+    found: list[str] = []
+    words = iter(zip(args[:end], [*args[1:end], ""], strict=True))
+    for word, following in words:
+        name, assigned, value = word.partition("=")
+        yes = f"--{name.removeprefix('--no-')}"
+        if name.startswith("--no-") and bools.get(yes) and not assigned:
+            found.append(f"{yes}=false")
+        elif name not in bools:
             found.append(word)
+        elif assigned or following.lower() in _BOOLS:
+            said = value if assigned else following
+            found.append(_spelled(name, said, optional=bools[name]))
+            if not assigned:
+                next(words, None)
+        else:
+            found.append(f"{name}=true" if bools[name] else name)
     return found + args[end:]
+
+
+_BOOLS = ("true", "false", "none")
+
+
+def _spelled(flag: str, value: str, *, optional: bool) -> str:
+    flags = {"true": flag, "false": f"--no-{flag.removeprefix('--')}"}
+    return f"{flag}={value}" if optional else flags.get(value.lower(), f"{flag}={value}")
 
 
 def _option(row: FactRow, said: str) -> click.Option:

@@ -67,10 +67,24 @@ class LoadFailure(Failure):
     exit_code = NOT_LOADED
 
 
-def unknown(what: str, name: str, known: Iterable[str], remedy: str | None = None) -> UsageFailure:
+def unknown(
+    what: str,
+    name: str,
+    known: Iterable[str],
+    remedy: str | None = None,
+    *,
+    of: str | None = None,
+) -> UsageFailure:
     """Reject a name, with the nearest known ones.
 
     Where none is near and no remedy says more, the known names are listed, of many the nearest.
+
+    Args:
+        what: What it should name.
+        name: The name.
+        known: The names that there are.
+        remedy: What to do instead.
+        of: Whose names these are.
     """
     names = list(known)
     near = _nearest(name, names, 0.6)
@@ -82,7 +96,8 @@ def unknown(what: str, name: str, known: Iterable[str], remedy: str | None = Non
         hint = f"; the nearest of {len(names)} are {', '.join(_nearest(name, names, 0.0))}"
     else:
         hint = f"; known: {', '.join(names) or 'none'}"
-    return UsageFailure(f"no {what} {shortened(name)}{hint}", remedy=remedy)
+    head = "no" if of is None else f"{of} has no"
+    return UsageFailure(f"{head} {what} {shortened(name)}{hint}", remedy=remedy)
 
 
 _MANY = 30
@@ -90,6 +105,8 @@ _MANY = 30
 
 def _nearest(name: str, names: list[str], cutoff: float) -> list[str]:
     folded = {_folded(one): one for one in names}
+    if _folded(name) in folded:
+        return [folded[_folded(name)]]
     near = difflib.get_close_matches(_folded(name), folded, n=3, cutoff=cutoff)
     return [folded[one] for one in near]
 

@@ -28,8 +28,7 @@ def import_modules(names: list[str]) -> None:
         LoadFailure: One of them cannot be imported.
     """
     for name in names:
-        if not all(name.split(".")):
-            raise UsageFailure(f"a module is named in full, such as acme.kernels; got {name!r}")
+        _check_module(name)
     if names and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     for name in names:
@@ -40,7 +39,33 @@ def import_modules(names: list[str]) -> None:
             # Whatever a module raises is its failure, but for a person who ends the command.
             if type(error) is KeyboardInterrupt:
                 raise
-            raise LoadFailure(f"cannot import {name}", cause=told(error)) from error
+            raise LoadFailure(
+                f"cannot import {name}", cause=told(error), remedy=_not_found(name, error)
+            ) from error
+
+
+def _check_module(name: str) -> None:
+    """Reject what names no module: a file, above all.
+
+    Raises:
+        UsageFailure: The text is no name of a module.
+    """
+    folder, file = os.path.split(os.path.normpath(name) if name else name)
+    if folder or os.sep in name or name.endswith(".py"):
+        path = f", asked from the folder {folder} or with that in PYTHONPATH" if folder else ""
+        raise UsageFailure(
+            f"{name!r} is a file, and a module is named as Python imports it",
+            remedy=f"write {file.removesuffix('.py') or 'its name'}{path}",
+        )
+    if not all(name.split(".")):
+        raise UsageFailure(f"a module is named in full, such as acme.kernels; got {name!r}")
+
+
+def _not_found(name: str, error: BaseException) -> str | None:
+    """Say where modules are looked for, when it is the one named that is missing."""
+    if isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]:
+        return "modules are looked for in the working directory, PYTHONPATH and what is installed"
+    return None
 
 
 def imported_row(name: str, modules: list[str]) -> OpRow | None:

@@ -7,9 +7,10 @@ It holds what a command line states: the facts of every interface, inputs, param
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,7 @@ class OpRow:
         inputs: The inputs in the order of the call; none for an op without a signature.
         params: The constructor parameters.
         workloads: The names of the manifest's workloads.
+        about: What each interface is, in words.
     """
 
     name: str
@@ -82,6 +84,7 @@ class OpRow:
     inputs: tuple[InputRow, ...] = ()
     params: tuple[FactRow, ...] = ()
     workloads: tuple[str, ...] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
 
     def facts(self, interface: str | None = None) -> tuple[FactRow, ...]:
         """Return the facts of one interface, or of all, each once."""
@@ -106,6 +109,7 @@ def in_tree_index() -> dict[str, OpRow]:
             tuple(InputRow(**one) for one in row["inputs"]),
             _read_facts(row["params"]),
             tuple(row["workloads"]),
+            row["about"],
         )
         for name, row in stored.items()
     }
@@ -128,7 +132,14 @@ def row_of(op: type[Op]) -> OpRow:
         () if signature is None else tuple(_input_row(signature, d) for d in signature.inputs),
         () if signature is None else tuple(map(_param_row, signature.params)),
         () if entry is None else tuple(one.name for one in entry.workloads),
+        {name: _summary(interface) for name, interface in op.interfaces.items()},
     )
+
+
+def _summary(interface: type) -> str:
+    """Return the first sentence of an interface's own docstring, without its full stop."""
+    first, _, _ = inspect.cleandoc(interface.__doc__ or "").partition("\n\n")
+    return " ".join(first.split()).replace("``", "").removesuffix(".")
 
 
 def _input_row(signature: Signature, decl: TensorDecl) -> InputRow:

@@ -3,143 +3,110 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
 
 from tileops.cli._audit_text import audit_lines
 from tileops.cli._diff_text import diff_lines
-from tileops.cli._failure import LoadFailure, UsageFailure
+from tileops.cli._failure import LoadFailure
 from tileops.cli._imports import stdout_kept_clean
 from tileops.cli._inventory_listing import listing_lines, served_markdown
-from tileops.cli._ops import chosen_ops, tables_of_op
+from tileops.cli._inventory_subject import Subject
+from tileops.cli._ops import tables_of_op
 from tileops.cli._render import Line, columns, without_roots, write
 from tileops.cli._stdout import emit
 from tileops.cli._table import counted
-from tileops.errors import InventoryError
 from tileops.introspect.audit import Audit
-from tileops.introspect.collection import all_tables, families, in_tree_tables
+from tileops.introspect.collection import families
 from tileops.introspect.drift import BrokenOp, Drift, drift, updated
 from tileops.introspect.inventory import (
     SCHEMA,
     FamilyRecord,
     encode,
-    read_folder,
-    shipped_folder,
+    merged,
 )
-from tileops.ops.op import Op
 
-
-@dataclass(frozen=True)
-class Subject:
-    """What an inventory is about: the ops, and whether registered keys belong to it.
-
-    ``remedy`` is the command that writes the whole of it anew.
-    """
-
-    ops: Mapping[str, type[Op]]
-    folder: Path
-    registered: bool
-    named: bool = False
-    remedy: str = "tileops inventory --update"
-
-    @classmethod
-    def read(cls, ops: list[str], modules: list[str], folder: Path | None) -> Subject:
-        """Return the subject of a command line.
-
-        Raises:
-            UsageFailure: There is no such op.
-            LoadFailure: A module cannot be imported.
-        """
-        with stdout_kept_clean():
-            chosen = chosen_ops(ops, modules)
-        words = ["tileops", "inventory", *(word for one in modules for word in ("--import", one))]
-        words += [] if folder is None else ["--folder", str(folder)]
-        remedy = shlex.join([*words, "--update"])
-        return cls(chosen, folder or shipped_folder(), bool(modules), bool(ops), remedy)
-
-    @property
-    def tables(self) -> Any:
-        """How the tables of its ops are had: the tree's inventory holds the tree's keys only."""
-        return all_tables if self.registered else in_tree_tables
-
-    def written(self) -> Mapping[str, FamilyRecord]:
-        """Read what is written about the ops.
-
-        Raises:
-            LoadFailure: A file holds no inventory.
-        """
-        if not self.folder.exists():
-            return {}
-        try:
-            found = read_folder(self.folder)
-        except InventoryError as error:
-            raise LoadFailure("the inventory cannot be read", cause=str(error)) from error
-        return {name: self._about(one) for name, one in found.items()} if self.named else found
-
-    def _about(self, family: FamilyRecord) -> FamilyRecord:
-        kept = {name: one for name, one in family.ops.items() if name in self.ops}
-        return msgspec.structs.replace(family, ops=kept)
+__all__ = [
+    "Subject",
+    "broken_lines",
+    "check",
+    "drift_lines",
+    "update",
+    "write_drift",
+    "write_listing",
+    "write_updated",
+]
 
 
 def update(subject: Subject) -> tuple[tuple[BrokenOp, ...], Mapping[str, str]]:
-    """Write the inventory anew.
+    """Write the inventory anew; where ops are named, what is written of these.
 
     Returns:
         The ops that could not be written down, and what became of each file, by its name.
 
-    Files hold whole families, so naming ops makes an inventory of these alone, in a new folder.
-
     Raises:
-        UsageFailure: Ops are named, and the folder holds an inventory already.
-        LoadFailure: The folder cannot be written.
+        LoadFailure: The folder cannot be read or written.
     """
-    if subject.named and any(subject.folder.glob("*.json")):
-        raise UsageFailure(
-            "--update writes whole families: name no op, or a new --folder",
-            remedy=subject.remedy,
-        )
+    before = subject.written()
     with stdout_kept_clean():
-        found, broken = updated(subject.ops.values(), subject.written(), subject.tables)
+        ops, about = subject.ops.values(), subject.about(before)
+        found, broken = updated(ops, about, subject.tables)
+    after = merged(before, found, set(subject.ops)) if subject.named else found
     try:
-        written = _write(subject, found)
+        written = _write(subject.folder, before, after)
     except OSError as error:
         problem = f"the inventory cannot be written to {str(subject.folder)!r}"
         raise LoadFailure(problem, cause=error.strerror) from error
     return broken, written
 
 
-def _write(subject: Subject, found: Mapping[str, FamilyRecord]) -> Mapping[str, str]:
-    """Write every file whole or not at all, remove those of families that are gone, and tell."""
-    subject.folder.mkdir(parents=True, exist_ok=True)
-    gone = set(subject.written()) - set(found)
+def _write(
+    folder: Path, before: Mapping[str, FamilyRecord], after: Mapping[str, FamilyRecord]
+) -> Mapping[str, str]:
+    """Write every file whole or none, remove those of families that are gone, and tell."""
+    folder.mkdir(parents=True, exist_ok=True)
     said = {}
-    for name, family in found.items():
-        file, unfinished = subject.folder / f"{name}.json", subject.folder / f".{name}.json"
-        text = encode(family).encode()
-        same = file.exists() and file.read_bytes() == text
-        said[file.name] = "unchanged" if same else "written"
-        try:
-            unfinished.write_bytes(text)
-            unfinished.replace(file)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    for stale in gone:
-        (subject.folder / f"{stale}.json").unlink()
+    texts = {
+        name: encode(family).encode()
+        for name, family in after.items()
+        if family is not before.get(name)
+    }
+    unfinished = {folder / f".{name}.json": folder / f"{name}.json" for name in texts}
+    try:
+        for (part, file), text in zip(unfinished.items(), texts.values(), strict=True):
+            same = file.exists() and file.read_bytes() == text
+            said[file.name] = "unchanged" if same else "written"
+            part.write_bytes(text)
+        for part, file in unfinished.items():
+            part.replace(file)
+    finally:
+        for part in unfinished:
+            part.unlink(missing_ok=True)
+    for stale in set(before) - set(after):
+        (folder / f"{stale}.json").unlink(missing_ok=True)
         said[f"{stale}.json"] = "removed"
     return dict(sorted(said.items()))
 
 
 def check(subject: Subject) -> Drift:
-    """Compare the ops with the inventory."""
+    """Compare the ops with the inventory.
+
+    Raises:
+        LoadFailure: There is no inventory, or none that can be read.
+    """
+    if not subject.folder.exists():
+        raise LoadFailure(
+            f"there is no inventory to check: no folder {without_roots(str(subject.folder))!r}",
+            remedy=f"{subject.remedy} writes it",
+        )
+    subject = subject.with_written()
+    about = subject.about(subject.written())
     with stdout_kept_clean():
-        return drift(subject.ops.values(), subject.written(), subject.tables)
+        return drift(subject.ops.values(), about, subject.tables)
 
 
 def drift_lines(found: Drift, remedy: str) -> Iterator[Line]:
@@ -199,7 +166,7 @@ def _note_left_out(subject: Subject) -> None:
             for one in table.candidates
             if one.origin != table.origin
         ]
-    if foreign and not subject.registered:
+    if foreign:
         owners = ", ".join(sorted(set(foreign)))
         text = f"note: left out: {counted(len(foreign), 'key')} of {owners}"
         click.echo(f"{text}; --import with the name of its module adds such keys", err=True)

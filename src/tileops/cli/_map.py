@@ -28,7 +28,7 @@ from tileops.introspect.explanation import Place
 from tileops.introspect.maps import Axis, Raster, SelectionLine, line, raster
 from tileops.introspect.symbolic.exploration import explore
 from tileops.ops._possible import impossibility
-from tileops.selection import fact_flag
+from tileops.selection import SelectionTable, fact_flag
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def ask(
         given = {**stated, **{axis.fact: axis.low for axis in axes}}
         facts, defaulted = complete_facts(op, names[0], given)
         facts |= _possible(spec, facts, axes)
-        place = _place(options)
+        place = _place(options, tables[names[0]])
         call = place.call(spec, facts).resolved()
         explored = explore(tables[names[0]], spec, (machine_of(call),))
         values = explored.form.values(call)
@@ -85,7 +85,7 @@ def ask(
             else raster(explored, values, axes[0], axes[1])
         )
     kept = {name: value for name, value in facts.items() if name not in given or name in stated}
-    calls = f"{facts_text(kept, defaulted)} on {place.name}" if kept else f"on {place.name}"
+    calls = f"{facts_text(kept, defaulted)}, on {place.name}" if kept else f"on {place.name}"
     return SelectionMap(f"{row.name}.{names[0]}", calls, found)
 
 
@@ -115,29 +115,40 @@ def _possible(
         UsageFailure: No value that is tried makes one.
     """
     names = [axis.fact for axis in axes]
-    tried = [[*range(axis.low, axis.high + 1)[:_MOST_TRIED], axis.high] for axis in axes]
+    spans = [range(axis.low, axis.high + 1) for axis in axes]
+    most = _MOST_TRIED if len(axes) == 1 else _MOST_TRIED_EACH
+    tried = [dict.fromkeys([*span[:most], span[-1]]) for span in spans]
     for values in product(*tried):
         found = dict(zip(names, values, strict=True))
         if impossibility(spec(**{**facts, **found})) is None:
             return found
-    spans = " and ".join(f"{axis.fact} from {axis.low} to {axis.high}" for axis in axes)
+    asked = " and ".join(f"{axis.fact} from {axis.low} to {axis.high}" for axis in axes)
+    whole = all(len(span) == len(some) for span, some in zip(spans, tried, strict=True))
+    highest = {axis.fact: axis.high for axis in axes}
+    low, high = impossibility(spec(**facts)), impossibility(spec(**{**facts, **highest}))
+    requirements = dict.fromkeys(str(one).partition(", got ")[0] for one in (low, high))
     raise UsageFailure(
-        f"no {spans} makes a possible call",
-        cause=f"at the low end, {impossibility(spec(**facts))}",
+        f"no {asked} makes a possible call" if whole else f"no possible call was found for {asked}",
+        cause=next(iter(requirements))
+        if len(requirements) == 1
+        else f"at the low end, {low}; at the high end, {high}",
     )
 
 
-_MOST_TRIED: Final = 256
+_MOST_TRIED: Final = 1 << 16
+_MOST_TRIED_EACH: Final = 1 << 8
 
 
-def _place(options: DeviceOptions) -> Place:
+def _place(options: DeviceOptions, table: SelectionTable) -> Place:
     places = read_places(options)
-    if len(places.places) > 1:
-        raise UsageFailure(
-            "a map is of one device; none was named, and this machine has no GPU",
-            remedy="--gpu h200, --arch 90 or --device cpu",
-        )
-    return places.places[0]
+    if len(places.places) == 1:
+        return places.places[0]
+    others = {device for one in table.candidates for device in one.implementation.devices}
+    ways = ["--gpu h200", "--arch 90", *(f"--device {one}" for one in sorted(others - {"cuda"}))]
+    raise UsageFailure(
+        "a map is of one device; none was named, and this machine has no GPU",
+        remedy=f"{', '.join(ways[:-1])} or {ways[-1]}",
+    )
 
 
 def render(answer: SelectionMap, form: str) -> None:

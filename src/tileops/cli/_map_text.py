@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tileops.cli._render import Line, columns
-from tileops.introspect.maps import Interval, Raster, SelectionLine, Stripes, folded
+from tileops.introspect.maps import IMPOSSIBLE, Interval, Raster, SelectionLine, Stripes, folded
+from tileops.ops._possible import impossibility
 
 __all__ = ["line_lines", "raster_lines"]
 
@@ -24,6 +26,24 @@ def line_lines(found: SelectionLine) -> Iterator[Line]:
     yield from columns(rows)
     if not found.complete:
         yield ((f"  further changes beyond {found.intervals[-1].high}", "yellow"),)
+    unselected = {
+        one.outcome: one
+        for one in reversed(found.intervals)
+        if one.outcome == IMPOSSIBLE or one.witness.selection.selected is None
+    }
+    for one in reversed(unselected.values()):
+        yield from _why_lines(axis.fact, one)
+
+
+def _why_lines(fact: str, one: Interval) -> Iterator[Line]:
+    """Yield why nothing is selected at the low end of an interval, or how to ask."""
+    selection, where = one.witness.selection, f"  {one.outcome} at {fact} {one.low}"
+    if one.outcome == IMPOSSIBLE:
+        call: Any = selection.call
+        yield ((f"{where}: ", "dim"), (impossibility(call) or "", "dim"))
+    elif (command := selection.command()) is not None:
+        yield ((f"{where}; ask why:", "dim"),)
+        yield ((f"    {command}", "dim"),)
 
 
 def _interval(one: Interval) -> Line:

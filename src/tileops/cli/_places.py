@@ -53,7 +53,10 @@ def read_places(options: DeviceOptions) -> Places:
         board = board_named(options.gpu)
         if board is None:
             names = [one.name for one in BOARDS]
-            raise unknown("board", options.gpu, names, f"known boards: {', '.join(names)}")
+            remedy = f"known boards: {', '.join(names)}"
+            if options.gpu.removeprefix("sm_").isdecimal():
+                remedy = f"--arch {options.gpu} states an architecture\n{remedy}"
+            raise unknown("board", options.gpu, names, remedy)
         return Places((place_of_board(board),))
     if options.device is not None:
         device = _read_device(options)
@@ -79,7 +82,7 @@ def _read_device(options: DeviceOptions) -> torch.device:
     """Return the device that ``--device`` names, its facts readable unless stated."""
     import torch
 
-    from tileops.device import READERS, facts_of
+    from tileops.device import READERS, board_named, facts_of
     from tileops.errors import DeviceFactsError
 
     text = options.device or ""
@@ -95,6 +98,11 @@ def _read_device(options: DeviceOptions) -> torch.device:
     try:
         device = torch.device(text)
     except RuntimeError:
+        if kind.lower() in ("gpu", "nvidia"):
+            raise UsageFailure(f"no device {text!r}; did you mean cuda?", remedy=remedy) from None
+        board = board_named(text)
+        if board is not None:
+            remedy = f"--gpu {board.name} asks about a board that is elsewhere\n{remedy}"
         raise unknown("device", kind, known, remedy) from None
     if device.type == "cuda" and device.index is not None and options.arch is None:
         try:

@@ -55,7 +55,7 @@ def reject_strangers(op: type[Op], interfaces: tuple[str, ...], given: dict[str,
 
 
 def complete_facts(
-    op: type[Op], interface: str, given: dict[str, Any]
+    op: type[Op], interface: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return every fact of an interface's call spec, and the names of those defaulted.
 

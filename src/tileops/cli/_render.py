@@ -18,7 +18,8 @@ Line = tuple[Span, ...]
 """Spans that follow one another.
 
 On a terminal too narrow for a line of several spans, the last one is wrapped under its own
-beginning. A line of one span is never broken, so a command can be copied.
+beginning, or stands below the others, which are fitted alike. A line of one span is never broken,
+so a command can be copied.
 """
 
 
@@ -41,8 +42,19 @@ def plain(lines: Iterable[Line]) -> str:
 def write(lines: Iterable[Line]) -> None:
     """Write lines to stdout, in colour and to its width on a terminal unless told otherwise."""
     if sys.stdout.isatty():
-        lines = _fitted(lines, shutil.get_terminal_size().columns)
+        lines = _fitted(lines, columns_at_hand())
     emit(_coloured(lines) if _in_colour() else plain(lines))
+
+
+def columns_at_hand() -> int:
+    """Return how many columns an answer has: those of a terminal, and always as many elsewhere."""
+    if not sys.stdout.isatty():
+        return _ELSEWHERE
+    return max(shutil.get_terminal_size().columns, _NARROWEST)
+
+
+_ELSEWHERE = 80
+"""Columns of a page, so that the bytes of an answer do not depend on who reads it."""
 
 
 def without_roots(text: str) -> str:
@@ -63,7 +75,7 @@ def _fitted(lines: Iterable[Line], width: int) -> Iterator[Line]:
         elif len(line) > 2:
             # No room beside the others: the last one stands below them.
             *rest, (last, style) = line[:-1]
-            yield (*rest, (last.rstrip(), style))
+            yield from _fitted([(*rest, (last.rstrip(), style))], width)
             margin = len(line[0][0]) - len(line[0][0].lstrip())
             yield ((" " * (margin + 4), ""), line[-1])
         else:

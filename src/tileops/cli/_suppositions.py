@@ -35,7 +35,7 @@ def tables_supposing(
     keys = [one.key for table in tables.values() for one in table.candidates]
     for key in removed:
         if key not in keys:
-            raise unknown(f"key of {op.__name__}", key, keys)
+            raise unknown("key", key, keys, of=op.__name__)
     try:
         return supposed_tables(op, named, removed)
     except DispatchError as error:
@@ -64,7 +64,7 @@ def _named_class(text: str) -> tuple[str, type]:
     import_modules([module])
     kind = getattr(import_module(module), name, None)
     if not isinstance(kind, type):
-        raise unknown(f"class in {module}", name, _classes(module))
+        raise unknown("class", name, _classes(module), of=module)
     return key or key_of_class(kind), kind
 
 

@@ -12,11 +12,19 @@ from tileops.cli._render import Line
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table of text."""
+    """A titled table of text.
+
+    Attributes:
+        title: The title.
+        names: The names of the columns.
+        rows: The rows, each with a text per column.
+        head: How many of the first columns say what a row is about.
+    """
 
     title: str
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    head: int = 1
 
 
 def counted(number: int, noun: str, nouns: str | None = None) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,11 @@ import msgspec
 
 from tileops import __version__
 from tileops.call_spec import spell
-from tileops.cli._failure import UsageFailure
-from tileops.cli._render import write
+from tileops.cli._failure import LoadFailure
+from tileops.cli._folded_table import folded_lines
+from tileops.cli._render import columns_at_hand, write
 from tileops.cli._stdout import emit
-from tileops.cli._table import Table, counted, table_html, table_lines, table_markdown
+from tileops.cli._table import Table, counted, table_html, table_markdown
 from tileops.cli.trace import DEFAULT
 from tileops.introspect.trace import (
     CallRecord,
@@ -23,6 +27,7 @@ from tileops.introspect.trace import (
     Recording,
     TraceError,
     read_recording,
+    recorded_files,
     summarise,
 )
 
@@ -61,20 +66,38 @@ def read(file: Path) -> Recording:
     """Read a recording, telling of the files that were cut off.
 
     Raises:
-        UsageFailure: There is none, or this version cannot read it.
+        LoadFailure: There is none, or this version cannot read it.
     """
     try:
         recording = read_recording(file)
     except TraceError as error:
-        # A recording is a file: what is a folder can only hold one.
-        output = file / DEFAULT if file.is_dir() else file
-        raise UsageFailure(
-            str(error),
-            remedy=f"tileops trace run -o {output} -- COMMAND makes one, if COMMAND calls an op",
-        ) from error
+        command = shlex.join(["tileops", "trace", "run", "-o", str(_free_name(file))])
+        remedy = f"{command} -- COMMAND makes one, if COMMAND calls an op"
+        raise LoadFailure(str(error), remedy=remedy) from error
     for name in recording.truncated:
         click.echo(f"warning: {name} was cut off; its last line is left out", err=True)
     return recording
+
+
+def _free_name(file: Path) -> Path:
+    """Return the name to record under: this one, unless what is in its way would be refused."""
+    # A recording is a file: what is a folder can only hold one.
+    wanted = file / DEFAULT if os.path.isdir(file) else file
+    if os.path.exists(wanted) and not os.path.isfile(wanted):
+        wanted = Path(DEFAULT)
+    name = wanted
+    for number in count(2):
+        if not os.path.lexists(name) and not _recorded(name):
+            return name
+        name = wanted.with_stem(f"{wanted.stem}-{number}")
+    raise AssertionError("counting never ends")
+
+
+def _recorded(name: Path) -> bool:
+    try:
+        return bool(recorded_files(name))
+    except OSError:
+        return False
 
 
 def write_json(schema: str, **members: Any) -> None:
@@ -90,7 +113,8 @@ def write_tables(tables: Sequence[Table], form: str) -> None:
     elif form == "html":
         emit(table_html("tileops trace", tables))
     else:
-        write(line for one in tables for line in table_lines(one))
+        width = columns_at_hand()
+        write(line for one in tables for line in folded_lines(one, width))
 
 
 def request_of(record: CallRecord) -> str:
@@ -111,7 +135,7 @@ def _processes(recording: Recording) -> list[dict[str, Any]]:
 
 def _processes_table(recording: Recording) -> Table:
     rows = tuple(
-        (str(one.pid), one.tileops, one.torch, " ".join(one.argv)) for one in recording.headers
+        (str(one.pid), one.tileops, one.torch, shlex.join(one.argv)) for one in recording.headers
     )
     return Table("recorded processes", ("pid", "tileops", "torch", "command"), rows)
 
@@ -145,8 +169,8 @@ def _summary_tables(summary: OpSummary) -> list[Table]:
     errors = tuple((str(row.calls), row.place, row.error) for row in summary.errors)
     missed = ("interface", "key", "calls", "served by", "first call at", "reason", "explain")
     tables = [
-        Table(title, ("interface", "served by", "calls", "share", "kinds"), keys),
-        Table(f"{summary.op}: first choices that did not serve", missed, refusals),
+        Table(title, ("interface", "served by", "calls", "share", "kinds"), keys, head=2),
+        Table(f"{summary.op}: keys of higher rank that did not serve", missed, refusals, head=4),
         Table(f"{summary.op}: calls that failed", ("calls", "first call at", "error"), errors),
     ]
     return [table for table in tables if table.rows]
@@ -167,4 +191,4 @@ def _records_table(recording: Recording) -> Table:
         )
         for one in recording.calls
     )
-    return Table(counted(len(rows), "record"), names, rows)
+    return Table(counted(len(rows), "record"), names, rows, head=4)

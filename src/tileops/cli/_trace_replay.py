@@ -74,7 +74,7 @@ def _changes_table(answer: Replay) -> Table:
     if answer.skipped:
         title += f"; {answer.skipped} without the facts of a kernel request skipped"
     names = ("calls", "request", "before", "now", "explain")
-    return Table(title, names, tuple(map(_change_row, answer.changes)))
+    return Table(title, names, tuple(map(_change_row, answer.changes)), head=4)
 
 
 def _change_row(change: Change) -> tuple[str, ...]:

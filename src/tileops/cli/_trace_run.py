@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from tileops.cli._failure import UsageFailure
+from tileops.cli._failure import LoadFailure, UsageFailure, shortened
 from tileops.cli._imports import require_torch
 
 
@@ -16,14 +17,17 @@ def run_recorded(command: list[str], output: Path, environment: dict[str, str]) 
     """Become *command*, which records into *output*.
 
     Raises:
-        LoadFailure: torch is missing.
-        UsageFailure: There is no such command, or *output* holds something else or cannot be
-            written.
+        LoadFailure: torch is missing, or *output* holds something else or cannot be written.
+        UsageFailure: There is no such command.
     """
     if not command[0]:
         raise UsageFailure(
             "the command to run is empty", remedy="tileops trace run -- python train.py"
         )
+    # Found out before the earlier recording is removed.
+    if shutil.which(command[0], path=environment.get("PATH")) is None:
+        why = "Permission denied" if os.path.isfile(command[0]) else "No such file or directory"
+        raise UsageFailure(f"cannot run {shortened(command[0])}", cause=why)
     require_torch()
     _check_output(output)
     _remove_earlier(output)
@@ -40,11 +44,13 @@ def _check_output(output: Path) -> None:
     from tileops.introspect.trace import check_writable
 
     if output.is_dir():
-        raise UsageFailure(f"-o names a file, and {str(output)!r} is a folder")
+        raise LoadFailure(f"-o names a file, and {str(output)!r} is a folder")
+    if output.exists() and not output.is_file():
+        raise LoadFailure(f"-o names a file, and {str(output)!r} is no regular file")
     try:
         check_writable(output.absolute())
     except OSError as error:
-        raise UsageFailure(
+        raise LoadFailure(
             f"{output} cannot be written", cause=error.strerror, remedy="-o FILE names another file"
         ) from error
 
@@ -58,7 +64,7 @@ def _remove_earlier(output: Path) -> None:
             if file.stat().st_size:
                 read_recording(file)
         except TraceError as error:
-            raise UsageFailure(
+            raise LoadFailure(
                 f"{file} is in the way and no recording", cause=str(error), remedy="choose another"
             ) from error
         file.unlink()

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from tileops.cli._failure import UsageFailure, shortened, unknown
 from tileops.cli._index import FactRow
+from tileops.device import board_named
 from tileops.selection import fact_flag
 
 DTYPES: dict[str, str] = {
@@ -106,7 +107,8 @@ def read_value(row: FactRow, text: str, label: str) -> Any:
         repr(value)
         return value
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        wanted = _WANTED.get(row.kind, f"a {row.kind}")
+        wanted = _WANTED.get(row.kind.partition("[")[0], f"a {row.kind}")
+        wanted += " or none" if row.optional else ""
         allowed = f", {row.range}" if row.range else ""
         raise UsageFailure(f"{label} takes {wanted}{allowed}; got {shortened(text)}") from None
 
@@ -118,7 +120,13 @@ def _number(text: str) -> float:
     return value
 
 
-_WANTED = {"int": "a whole number", "float": "a finite number"}
+_WANTED = {
+    "int": "a whole number",
+    "float": "a finite number",
+    "bool": "true or false",
+    "tuple": "values with commas between them, such as 16,32 or 'a','b'",
+    "frozenset": "values with commas between them, such as 16,32 or 'a','b'",
+}
 
 
 def read_dtype(text: str, label: str) -> str:
@@ -130,7 +138,7 @@ def read_dtype(text: str, label: str) -> str:
     name = text.removeprefix("torch.").lower()
     if name not in DTYPES:
         names = sorted(set(DTYPES.values()))
-        raise unknown("dtype", text, names, f"{label} takes {', '.join(names)}")
+        raise unknown("dtype", text, DTYPES, f"{label} takes {', '.join(names)}")
     return DTYPES[name]
 
 
@@ -142,8 +150,10 @@ def read_arch(text: str) -> int:
     """
     digits = text.lower().removeprefix("sm").removeprefix("_").removesuffix("a").replace(".", "")
     if not (digits.isdecimal() and len(digits) < 10):
+        board = board_named(text)
         raise UsageFailure(
-            f"--arch takes an architecture such as 90 or sm_90; got {shortened(text)}"
+            f"--arch takes an architecture such as 90 or sm_90; got {shortened(text)}",
+            remedy=None if board is None else f"--gpu {board.name} names a board",
         )
     return int(digits)
 

@@ -46,11 +46,11 @@ def _outside(axis: Axis, stated: Range) -> UsageFailure:
     least, most = int(stated.low), None if stated.high is None else int(stated.high)
     low = max(axis.low, least)
     high = axis.high if most is None else min(axis.high, most)
-    wrong = [f"the low end must be {least} or more, got {axis.low}"] if axis.low < least else []
-    if most is not None and axis.low > most:
-        wrong.append(f"the low end must be {most} or less, got {axis.low}")
+    asked = f"--vary {axis.fact}={axis.low}..{axis.high}"
+    if low > high:
+        return UsageFailure(f"{asked}: {axis.fact} must be {stated}")
+    wrong = [f"the low end must be {least} or more, got {axis.low}"] if low != axis.low else []
     if high != axis.high:
         wrong.append(f"the high end must be {most} or less, got {axis.high}")
-    asked = f"--vary {axis.fact}={axis.low}..{axis.high}"
-    remedy = f"--vary {axis.fact}={low}..{high}" if low <= high else None
+    remedy = f"--vary {axis.fact}={low}..{high}"
     return UsageFailure(f"{asked}: {' and '.join(wrong)}", remedy=remedy)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tileops.cli._facts import complete_op
+from tileops.cli._file_names import FileName
 from tileops.cli._imports import require_torch
 from tileops.cli._schemas import write_schema
 
@@ -36,7 +37,10 @@ def audit(
     ] = None,
     inventory: Annotated[
         Path | None,
-        typer.Option(help="The folder that says where kernels are, and what may stay unserved."),
+        typer.Option(
+            click_type=FileName("leave it out for the inventory of this package", Path),
+            help="The folder that says where kernels are, and what may stay unserved.",
+        ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 4 if not all is proved.")] = False,
     form: Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._file_names import FileName
 from tileops.cli._schemas import write_schema
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -27,7 +28,12 @@ def diff(
     base: Annotated[str | None, typer.Argument(help="A folder, or a git revision.")] = None,
     head: Annotated[str | None, typer.Argument(help="The folder or revision to compare.")] = None,
     folder: Annotated[
-        str | None, typer.Option(help="Where a revision keeps its inventory.", show_default=False)
+        str | None,
+        typer.Option(
+            click_type=FileName("leave it out for the inventory of this package"),
+            help="Where a revision keeps its inventory.",
+            show_default=False,
+        ),
     ] = None,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit 1 when something differs.")
@@ -48,11 +54,11 @@ def diff(
     if base is None or head is None:
         beside = "" if base is None else f", got only {base!r}"
         raise UsageFailure(f"diff needs BASE and HEAD{beside}", remedy="tileops diff main HEAD")
-    if folder == "":
-        raise UsageFailure(
-            "--folder names a folder of a revision, got ''",
-            remedy="leave it out for the inventory of this package",
-        )
+    for side in (base, head):
+        if not side or side.startswith("-"):
+            raise UsageFailure(
+                f"{side!r} names no folder and no revision", remedy="tileops diff main HEAD"
+            )
     from tileops.cli._diff import FOLDER, ask, render
 
     found = ask(base, head, FOLDER if folder is None else folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Annotated
 
+import click
 import typer
 
 from tileops.cli._call_command import (
@@ -135,4 +136,6 @@ def explain(
     )
     render(answer, form.value, whole)
     met = answer.answered if expect is None else answer.selects(expect)
+    if expect is not None and not met:
+        click.echo(f"note: --expect {expect} is not met", err=True)
     raise typer.Exit(ANSWERED if met else NO)

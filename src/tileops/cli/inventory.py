@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tileops.cli._facts import complete_op
-from tileops.cli._failure import ANSWERED, NO
+from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._file_names import FileName
 from tileops.cli._imports import require_torch
 from tileops.cli._schemas import write_schema
 
@@ -34,7 +34,11 @@ def inventory(
         bool, typer.Option("--check", help="Fail where the files say something else.")
     ] = False,
     folder: Annotated[
-        Path | None, typer.Option(help="The folder of the files; the package's own by default.")
+        str | None,
+        typer.Option(
+            click_type=FileName("leave it out for the inventory of this package"),
+            help="The folder of the files; the package's own by default.",
+        ),
     ] = None,
     modules: Annotated[
         list[str] | None, typer.Option("--import", help="Import a module first; may be repeated.")
@@ -46,14 +50,26 @@ def inventory(
 ) -> None:
     """List every op, interface and key; write them down with --update, compare with --check.
 
-    The table lists the keys of installed backends too, and says where each key is from. The files,
-    which belong to one repository, and the other forms have those of --import alone.
+    With --import, the ops are those that the modules define or register keys for, unless OPS names
+    others. The table lists the keys of installed backends too, and says where each key is from. The
+    files, which belong to one repository, and the other forms have those of --import alone.
+    With OPS, --update writes these anew and leaves the rest of the files as they are.
     --check compares meaning, not text: which calls select which key. It fails on any difference,
     on calls that became ambiguous or unserved, and on an op that declares no interfaces.
     """
     if schema:
         write_schema("inventory")
         return
+    if form is not Format.TABLE and (update or check):
+        raise UsageFailure(
+            f"--format {form.value} is of a listing, and --update and --check write what they did",
+            remedy="leave one of them out",
+        )
+    if folder is None and modules and (update or check):
+        raise UsageFailure(
+            "the files of this package hold no keys of other modules: --import needs a --folder",
+            remedy="tileops inventory --import MODULE --folder selection --update",
+        )
     require_torch()
     from tileops.cli import _inventory
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._failure import ANSWERED, NO, LoadFailure, UsageFailure
+from tileops.cli._file_names import FileName
 from tileops.cli._schemas import write_schema
 from tileops.cli._stdout import emit
 from tileops.cli._table import counted
@@ -36,7 +37,12 @@ class Format(enum.StrEnum):
 @app.command()
 def lint(
     paths: Annotated[
-        list[str] | None, typer.Argument(help="Files and folders.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            click_type=FileName(". is the folder at hand"),
+            help="Files and folders.",
+            show_default=False,
+        ),
     ] = None,
     select: Annotated[
         list[str] | None,
@@ -81,7 +87,8 @@ def lint(
 
     Every tracked file of the project is read, since rules look across files; findings are
     shown for PATHS. The exit code is 0 when there was nothing to report, 1 when there were
-    findings, fixed ones included, and 2 when the linter could not run as asked.
+    findings, fixed ones included, 2 when the linter was asked what it does not know, and 3 when
+    a file is missing or no good.
     """
     if schema:
         write_schema("lint")
@@ -110,10 +117,12 @@ def lint(
 
 def _run(**asked: Any) -> LintRun:
     from tileops.lint import Request, lint
-    from tileops.lint.errors import LintError
+    from tileops.lint.errors import LintError, LintFileError
 
     try:
         return lint(Request(**asked), Path.cwd())
+    except LintFileError as error:
+        raise LoadFailure(str(error)) from error
     except LintError as error:
         raise UsageFailure(str(error)) from error
 

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 
 from tileops.cli._failure import ANSWERED, NO, UsageFailure
+from tileops.cli._file_names import FileName
 from tileops.cli._plain_command import PlainGroup
 from tileops.cli._schemas import write_schema
 
@@ -37,22 +37,7 @@ class Format(enum.StrEnum):
     HTML = "html"
 
 
-class _Named(click.Path):
-    """A path that is not empty: an empty one would read as the folder at hand."""
-
-    def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> str | bytes | os.PathLike[str]:
-        if not os.fspath(value):
-            raise UsageFailure(
-                "FILE is empty; it is the name that a recording was made under",
-                remedy=f"{DEFAULT} is the name unless trace run was given another",
-            )
-        return super().convert(value, param, ctx)
-
+_NAME = FileName(f"{DEFAULT} is the name unless trace run was given another", Path)
 
 File = Annotated[
     Path | None,
@@ -60,7 +45,7 @@ File = Annotated[
         help="The recording, as it was named when it was made.",
         show_default=False,
         metavar="FILE",
-        click_type=_Named(path_type=Path),
+        click_type=_NAME,
     ),
 ]
 Form = Annotated[
@@ -78,7 +63,10 @@ def run(
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to record; one file per process.")
+        Path,
+        typer.Option(
+            "--output", "-o", click_type=_NAME, help="Where to record; one file per process."
+        ),
     ] = Path(DEFAULT),
 ) -> None:
     """Run COMMAND and record every selection: tileops trace run -- python train.py.
@@ -97,7 +85,7 @@ def run(
 
 @app.command()
 def summary(file: File = None, form: Form = Format.TEXT, schema: Schema = False) -> None:
-    """Summarise a recording per op: keys, calls, shares, and the first choices that refused."""
+    """Summarise a recording per op: keys, calls, shares, and keys of higher rank that refused."""
     if schema:
         write_schema("trace-summary")
         return

@@ -15,6 +15,7 @@ from tileops.errors._backend import (
 from tileops.errors._build import (
     BuildIdentityError,
     BuiltValueError,
+    CompileCacheError,
     EntryShapeError,
     FactoryError,
     KernelCompileError,
@@ -28,7 +29,9 @@ from tileops.errors._call import (
     CallSpecTypeError,
     DefectiveRefusalError,
     DroppedOpError,
+    FixedParameterError,
     ImpossibleCallError,
+    JitTraceError,
     MappedCallError,
     MissingSignatureError,
     NoMemoryError,
@@ -69,7 +72,7 @@ from tileops.errors._gradient import (
     RepeatedGradientNameError,
     SecondDerivativeError,
 )
-from tileops.errors._inventory import InventoryError
+from tileops.errors._inventory import InventoryError, MissingInventoryError
 from tileops.errors._manifest import (
     ExpressionError,
     ManifestError,
@@ -136,6 +139,7 @@ __all__ = [
     "BuiltValueError",
     "CallSpecDeviceError",
     "CallSpecTypeError",
+    "CompileCacheError",
     "DeclarationFormError",
     "DefectiveRefusalError",
     "DeviceFactsError",
@@ -146,6 +150,7 @@ __all__ = [
     "EntryShapeError",
     "ExpressionError",
     "FactoryError",
+    "FixedParameterError",
     "ForwardOnlyError",
     "ForwardSignatureError",
     "GeneralFormError",
@@ -158,6 +163,7 @@ __all__ = [
     "IncompleteGroupError",
     "InterfaceDeclarationError",
     "InventoryError",
+    "JitTraceError",
     "KernelCompileError",
     "KeyReuseError",
     "LazyWriteError",
@@ -167,6 +173,7 @@ __all__ = [
     "MissingCompilerError",
     "MissingExtraError",
     "MissingInputError",
+    "MissingInventoryError",
     "MissingSignatureError",
     "NoGradientOfInputError",
     "NoMemoryError",

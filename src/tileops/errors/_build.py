@@ -71,6 +71,24 @@ class KernelCompileError(DispatchError, RuntimeError):
     )
 
 
+class CompileCacheError(DispatchError, RuntimeError):
+    """The program of the selected kernel cannot be kept on disk.
+
+    Cause:
+        TileLang cannot write to the folder where it keeps compiled programs; the exception's
+        ``__cause__`` is what the system said.
+
+    Remedy:
+        Let ``TILELANG_CACHE_DIR`` name a folder that can be written, before the process starts.
+    """
+
+    template = (
+        "{op}: key {key!r}: the program of {implementation} for {device}, build identity "
+        "{identity}, cannot be kept in {folder}: {problem}. Let TILELANG_CACHE_DIR name a folder "
+        "that can be written, before the process starts"
+    )
+
+
 class BuiltValueError(DispatchError, TypeError):
     """The factory that ``entry_for`` returned built something that is no kernel.
 

@@ -231,6 +231,23 @@ class MappedCallError(DispatchError, NotImplementedError):
     )
 
 
+class JitTraceError(DispatchError, NotImplementedError):
+    """An op is called while ``torch.jit.trace`` records.
+
+    Cause:
+        The kernels of an op are no operators of torch: the trace would hold the memory that they
+        are given, without what they write.
+
+    Remedy:
+        Use ``torch.compile`` or ``torch.export``.
+    """
+
+    template = (
+        "{op}: torch.jit.trace does not see the kernels of the op, and would record a result that "
+        "nothing computes. Use torch.compile or torch.export"
+    )
+
+
 class DroppedOpError(DispatchError, ReferenceError):
     """A traced graph names an op instance that no longer exists, or never did in this process.
 
@@ -262,4 +279,21 @@ class MissingSignatureError(DispatchError, TypeError):
     template = (
         "{op} cannot be called: no class it derives from has an entry in the manifest. Write one, "
         "or override signature()"
+    )
+
+
+class FixedParameterError(DispatchError, AttributeError):
+    """A parameter of an op is assigned after the op was constructed.
+
+    Cause:
+        Kernels and plans are made for the parameters that the constructor was given, as are the
+        checks; some would go on with the old value.
+
+    Remedy:
+        Construct another op with the other value.
+    """
+
+    template = (
+        "{op}: {name} cannot be assigned: kernels and plans are made for the value that the op was "
+        "constructed with. Construct another op"
     )

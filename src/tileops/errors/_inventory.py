@@ -20,3 +20,17 @@ class InventoryError(TileopsError, ValueError):
 
     source: str
     problem: str
+
+
+class MissingInventoryError(InventoryError):
+    """A folder or a revision has no inventory.
+
+    Cause:
+        The revision is from before there was one, or keeps it in another folder.
+
+    Remedy:
+        Name the folder that holds it, or let ``tileops inventory --update`` write one with the code
+        of that revision installed.
+    """
+
+    template = "{source} holds no inventory: {problem}"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from tileops.findings._finding import Applicability, Edit, Finding, Fix, Notice, Range, Severity
 from tileops.findings._fingerprint import fingerprints
-from tileops.findings._github import write_github
+from tileops.findings._github import annotation, write_github
 from tileops.findings._json import write_json
 from tileops.findings._junit import write_junit
 from tileops.findings._report import FindingReport, RuleSummary
@@ -27,6 +27,7 @@ __all__ = [
     "Range",
     "RuleSummary",
     "Severity",
+    "annotation",
     "fingerprints",
     "write_statistics",
 ]

@@ -3,7 +3,7 @@
 from tileops.findings._finding import Finding, Notice, Range, Severity
 from tileops.findings._report import FindingReport
 
-__all__ = ["write_github"]
+__all__ = ["annotation", "write_github"]
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.PEDANTIC: "notice"}
 
@@ -12,29 +12,40 @@ def write_github(report: FindingReport) -> str:
     """Return one workflow command per finding and per notice."""
     lines = [_command(finding) for finding in report.findings]
     lines += [_remark(notice) for notice in report.notices]
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(lines)
+
+
+def annotation(level: str, message: str, **properties: str) -> str:
+    """Return the workflow command of one annotation, on a line of its own.
+
+    Args:
+        level: ``error``, ``warning`` or ``notice``.
+        message: What it says.
+        properties: Its title, and where it stands.
+    """
+    stated = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{level} {stated}::{_data(message)}\n"
 
 
 def _command(finding: Finding) -> str:
-    stated = _properties(finding.path, finding.range, finding.rule)
-    return f"::{_COMMANDS[finding.severity]} {stated}::{_data(finding.message)}"
+    stated = _place(finding.path, finding.range)
+    level = _COMMANDS[finding.severity]
+    return annotation(level, finding.message, **stated, title=finding.rule)
 
 
 def _remark(notice: Notice) -> str:
-    stated = _properties(notice.path, notice.range, notice.kind)
-    return f"::notice {stated}::{_data(notice.message)}"
+    stated = _place(notice.path, notice.range)
+    return annotation("notice", notice.message, **stated, title=notice.kind)
 
 
-def _properties(path: str, where: Range, title: str) -> str:
-    properties = {
+def _place(path: str, where: Range) -> dict[str, str]:
+    return {
         "file": path,
         "line": str(where.line),
         "col": str(where.column),
         "endLine": str(where.end_line),
         "endColumn": str(where.end_column),
-        "title": title,
     }
-    return ",".join(f"{name}={_property(value)}" for name, value in properties.items())
 
 
 def _data(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,12 @@ from tileops.introspect.inventory import (
     domain_record,
     formulas,
     machine_record,
+    provider,
 )
 from tileops.introspect.symbolic.exploration import Explored, explore
 from tileops.introspect.symbolic.spec import known_boards
+from tileops.kernels.interface import KernelInterface
+from tileops.kernels.kernel import Kernel
 from tileops.ops._signature import workload_inputs, workload_params
 from tileops.ops.op import Op
 from tileops.selection import Candidate, SelectionTable, select
@@ -37,8 +41,8 @@ __all__ = [
     "explore_op",
     "families",
     "family_of",
-    "in_tree_tables",
     "interface_record",
+    "tables_with",
 ]
 
 Accepted = Mapping[tuple[str, str], list[AcceptedRecord]]
@@ -54,13 +58,18 @@ def all_tables(op: type[Op]) -> Mapping[str, SelectionTable]:
     return op.selection_tables()
 
 
-def in_tree_tables(op: type[Op]) -> Mapping[str, SelectionTable]:
-    """Return the tables of an op with the keys of its own repository only."""
+def tables_with(op: type[Op], holds: Callable[[Candidate], bool]) -> Mapping[str, SelectionTable]:
+    """Return the tables of an op with the keys of its own repository, and of others some.
+
+    Args:
+        op: The op.
+        holds: Says of a key that is not of the op's own repository whether it belongs to them.
+    """
     return {
         name: SelectionTable(
             table.op,
             name,
-            [one for one in table.candidates if one.origin == table.origin],
+            [one for one in table.candidates if one.origin == table.origin or holds(one)],
             table.origin,
         )
         for name, table in op.selection_tables().items()
@@ -159,7 +168,7 @@ def _key_record(candidate: Candidate, explored: Explored, spec: type[CallSpec]) 
     return KeyRecord(
         kernel=_named(kernel),
         file="" if location is None else location.file,
-        distribution=candidate.origin.distribution,
+        distribution=provider(candidate.origin.distribution),
         module=candidate.origin.module,
         devices=sorted(kernel.devices),
         archs=None if kernel.supported_archs is None else sorted(kernel.supported_archs),
@@ -174,13 +183,20 @@ def _named(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
+_CONTRACT = (Kernel, KernelInterface, CallSpec)
+
+
 def _source_hash(*kinds: type) -> str:
-    """Hash the files that say what classes do: code that is not modelled is compared by them."""
+    """Hash the files that say what classes do: code that is not modelled is compared by them.
+
+    What every class has from tileops and from the standard library decides nothing by itself, and
+    would make a release of either look like a change.
+    """
     files = {
         inspect.getsourcefile(one)
         for kind in kinds
         for one in kind.__mro__
-        if one.__module__ != "builtins"
+        if one not in _CONTRACT and one.__module__ not in sys.stdlib_module_names
     }
     digest = hashlib.blake2b(digest_size=16)
     for file in sorted(name for name in files if name is not None):

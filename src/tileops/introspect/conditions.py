@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from tileops.introspect.formula import (
-    FALSE,
+    TRUE,
     Term,
     Values,
     all_of,
-    any_of,
     evaluate,
     facts_of,
     member,
     negate,
     render,
     spell,
+    substituted,
 )
-from tileops.introspect.symbolic.exploration import Explored, Judged
+from tileops.introspect.other_arms import (
+    Declined,
+    Question,
+    declined,
+    joined,
+    may_serve,
+    other_arms,
+)
+from tileops.introspect.symbolic.exploration import Explored
 from tileops.introspect.symbolic.tree import Branch, Choice, Leaf, Node, Site
-from tileops.introspect.symbolic.tree import condition as serving
 
 __all__ = ["Condition", "conditions"]
 
@@ -35,15 +41,15 @@ class Condition:
         holds: Whether it does; None where that is not known.
         observed: The values it depends on, or why it is not known, as text.
         place: The line that asks.
-        alternatives: What would do as well, of a condition that does not hold: the other arms of
-            an ``or`` that the code asked before.
+        among: The term with what would do as well, of a condition that does not hold: the other
+            arms of an ``or`` that the code asked before. None where there are none.
     """
 
     term: Term | None
     holds: bool | None
     observed: str
     place: str
-    alternatives: tuple[Term, ...] = ()
+    among: Term | None = None
 
     @property
     def text(self) -> str:
@@ -52,10 +58,8 @@ class Condition:
 
     @property
     def whole(self) -> str:
-        """The condition and its alternatives as an expression."""
-        if self.term is None or not self.alternatives:
-            return self.text
-        return render(any_of((*self.alternatives, self.term)))
+        """The condition and the other arms of its ``or`` as an expression."""
+        return self.text if self.among is None else render(self.among)
 
 
 def conditions(explored: Explored, key: str, values: Values) -> tuple[Condition, ...]:
@@ -65,18 +69,41 @@ def conditions(explored: Explored, key: str, values: Values) -> tuple[Condition,
     the key may serve the call either way is no condition.
     """
     found: dict[Term | None, Condition] = {}
-    declined: list[tuple[Term, Term]] = []
+    before: list[Declined] = []
     node: Node | None = explored.explorations[key].tree
     while node is not None and not isinstance(node, Leaf):
         condition, following = _step(node, values)
         if condition is None:
-            declined += _declined(node, following)
-        elif condition.term not in found:
-            found[condition.term] = _with_alternatives(condition, declined, following)
+            before += declined(node, following)
+        elif condition.term is not None and condition.term not in found:
+            asked = Question(condition.term, node.site, following)
+            found[condition.term] = _with_other_arms(condition, asked, before, values)
         node = following
     if node is not None and node.unmodelled is not None:
         found[None] = Condition(None, None, node.unmodelled.why, node.unmodelled.where)
-    return tuple(found.values())
+    return tuple(one for one in found.values() if not _said_by_others(one, found.values()))
+
+
+def _said_by_others(condition: Condition, others: Iterable[Condition]) -> bool:
+    """Whether a condition fails that a stricter one, which fails too, makes superfluous."""
+    return condition.holds is False and any(
+        one.term is not None
+        and condition.term not in (None, one.term)
+        and one.among is condition.among is None
+        and one.holds is False
+        and _implies(one.term, condition.term)
+        for one in others
+    )
+
+
+def _implies(one: Term, other: Term | None) -> bool:
+    assert other is not None
+    if all_of((one, other)) == one:
+        return True
+    if one.op != "eq" or [side.op for side in one.args] != ["fact", "const"]:
+        return False
+    name, value = one.args[0].args[0], one.args[1]
+    return substituted(other, name, value) == TRUE
 
 
 def _step(node: Branch | Choice, values: Values) -> tuple[Condition | None, Node | None]:
@@ -85,7 +112,7 @@ def _step(node: Branch | Choice, values: Values) -> tuple[Condition | None, Node
 
 
 def _chosen(node: Choice, values: Values) -> tuple[Condition | None, Node | None]:
-    arms = {value: arm for value, arm in node.arms if _may_serve(arm)}
+    arms = {value: arm for value, arm in node.arms if may_serve(arm)}
     here = values[node.fact]
     following = arms.get(here) or next(iter(arms.values()), None)
     if len(arms) == len(node.arms) or not arms:
@@ -95,7 +122,7 @@ def _chosen(node: Choice, values: Values) -> tuple[Condition | None, Node | None
 
 
 def _branched(node: Branch, values: Values) -> tuple[Condition | None, Node | None]:
-    sides = [side for side in (node.holds, node.fails) if _may_serve(side)]
+    sides = [side for side in (node.holds, node.fails) if may_serve(side)]
     here = node.holds if evaluate(node.term, values) else node.fails
     if len(sides) != 1:
         return None, here
@@ -103,78 +130,36 @@ def _branched(node: Branch, values: Values) -> tuple[Condition | None, Node | No
     return _condition(wanted, sides[0] is here, values, node.site), sides[0]
 
 
-def _declined(node: Branch | Choice, taken: Node | None) -> Iterator[tuple[Term, Term]]:
-    """Yield what leads to the sides of a decision that were not taken, and what they ask for."""
-    if isinstance(node, Branch):
-        sides = [(node.term, node.holds), (negate(node.term), node.fails)]
-    else:
-        sides = [(member(node.fact, (value,)), arm) for value, arm in node.arms]
-    asked = serving(taken, _serves)
-    for decision, side in sides:
-        needs = serving(side, _serves)
-        if side is not taken and needs not in (asked, FALSE):
-            yield decision, needs
-
-
-def _with_alternatives(
-    condition: Condition, declined: Iterable[tuple[Term, Term]], following: Node | None
+def _with_other_arms(
+    condition: Condition, asked: Question, before: Sequence[Declined], values: Values
 ) -> Condition:
-    """Add to a condition that does not hold what would have made it unasked.
-
-    A side that was not taken is an alternative together with what it asks for that is not asked
-    for anyway after the condition.
-    """
-    if condition.holds is not False:
+    """Add to a condition that does not hold what would have left it unasked."""
+    arms = {} if condition.holds else other_arms(asked, before)
+    if not arms:
         return condition
-    later = _parts(serving(following, _serves))
-    found = [
-        (decision, *(part for part in _parts(needs) if part not in later))
-        for decision, needs in declined
-    ]
-    plain = [one for one in found if condition.term not in one and _is_short(one)]
-    return replace(condition, alternatives=tuple(map(all_of, plain)))
-
-
-def _is_short(parts: tuple[Term, ...]) -> bool:
-    return len(parts) <= _MOST_PARTS and all(one.op not in ("and", "or", "ite") for one in parts)
-
-
-_MOST_PARTS: Final = 2
-"""Parts of an alternative; longer ones say more of the code than of the call."""
-
-
-def _parts(term: Term) -> tuple[Term, ...]:
-    return term.args if term.op == "and" else (term,)
-
-
-def _serves(leaf: Leaf) -> bool:
-    return leaf.unmodelled is not None or bool(leaf.result == Judged())
-
-
-def _may_serve(node: Node | None) -> bool:
-    if isinstance(node, Leaf):
-        return _serves(node)
-    if isinstance(node, Branch):
-        return _may_serve(node.holds) or _may_serve(node.fails)
-    return node is not None and any(_may_serve(arm) for _, arm in node.arms)
+    names = [*(name for decision in arms for name in facts_of(decision)), *facts_of(asked.term)]
+    among, observed = joined(asked.term, arms), _observed(asked.term, values, names)
+    return replace(condition, among=among, observed=observed)
 
 
 def _condition(term: Term, holds: bool, values: Values, site: Site) -> Condition:
-    return Condition(term, holds, _observed(term, values), str(site))
+    return Condition(term, holds, _observed(term, values, facts_of(term)), str(site))
 
 
-def _observed(term: Term, values: Values) -> str:
-    """Say the value that a condition is about: a fact's, or that of what is compared."""
-    names = facts_of(term)
-    facts = ", ".join(f"{name} is {spell(values[name])}" for name in names)
-    left = term.args[0] if term.args else None
-    computed = isinstance(left, Term) and left.op not in ("fact", "const")
+def _observed(term: Term, values: Values, names: Iterable[str]) -> str:
+    """Say the values that a condition is about: those of facts, and of what is compared."""
+    names = tuple(dict.fromkeys(names))
+    computed = any(_is_computed(side) for side in term.args)
     if len(names) == 1 and not computed:
         return f"is {spell(values[names[0]])}"
-    if not computed or not isinstance(left, Term) or any(values[n] is None for n in names):
+    facts = ", ".join(f"{name} is {spell(values[name])}" for name in names)
+    if not computed or any(values[name] is None for name in facts_of(term)):
         return facts
-    makes = f"{facts}, which makes {spell(evaluate(left, values))}"
-    right = term.args[-1]
-    if len(term.args) == 2 and isinstance(right, Term) and right.op not in ("fact", "const"):
-        makes += f" against {spell(evaluate(right, values))}"
-    return makes
+    left, *right = term.args
+    compared = [left, *filter(_is_computed, right)]
+    makes = " against ".join(spell(evaluate(side, values)) for side in compared)
+    return f"{facts}, which makes {makes}"
+
+
+def _is_computed(side: object) -> bool:
+    return isinstance(side, Term) and side.op not in ("fact", "const")

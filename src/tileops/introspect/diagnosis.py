@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tileops.errors import DeviceFactsError
 from tileops.introspect._target_state import TargetState, target_states
+from tileops.kernels.compile import cache_folder
 
 if TYPE_CHECKING:
     import torch
@@ -174,8 +174,7 @@ def _backends(registry: Registry) -> tuple[BackendState, ...]:
 
 
 def _caches() -> tuple[CacheState, ...]:
-    home = os.environ.get("TILELANG_CACHE_DIR") or str(Path.home() / ".tilelang" / "cache")
-    return (_cache("compiled programs (TILELANG_CACHE_DIR)", Path(home)),)
+    return (_cache("compiled programs (TILELANG_CACHE_DIR)", cache_folder()),)
 
 
 def _cache(name: str, path: Path) -> CacheState:

@@ -17,6 +17,7 @@ from tileops.introspect.inventory import (
     KeyRecord,
     OpRecord,
     model_of,
+    provider,
     with_machines,
 )
 from tileops.introspect.options import explain_command
@@ -212,7 +213,6 @@ def _facts_declared(old: InterfaceRecord, new: InterfaceRecord) -> Iterator[str]
 
 _DECLARED: Final = {
     "kernel": "class",
-    "distribution": "distribution",
     "devices": "devices",
     "archs": "archs",
     "general": "general",
@@ -235,6 +235,10 @@ def _key_declared(key: str, old: KeyRecord, new: KeyRecord) -> Iterator[str]:
         before, after = getattr(old, field), getattr(new, field)
         if before != after:
             yield f"{key}: {name} {_spelled(before)} -> {_spelled(after)}"
+    was, now = provider(old.distribution), provider(new.distribution)
+    # A key is had by import alone where its distribution is not installed.
+    if was and now and was != now:
+        yield f"{key}: distribution {was} -> {now}"
 
 
 def _spelled(value: object) -> str:

@@ -1,24 +1,32 @@
-"""Telling a program, once each, of calls that a faster implementation refused.
+"""Telling a program, once each, of calls that another implementation would serve if repaired.
 
-Nothing is told unless `warn_on_fallback` is called or TILEOPS_WARN says so.
+A general implementation is the right one for most of what it serves, so it is told of only where
+a caller could have another one for the same result: see `tileops.introspect.repair`. Nothing is
+told unless `warn_on_fallback` is called or TILEOPS_WARN says so.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from tileops.call_spec import spell
 from tileops.errors import WarnSettingError
 from tileops.introspect.caller import Caller, caller
+from tileops.introspect.repair import Repair, repairs
 from tileops.introspect.suggestion import suggestion
 from tileops.ops._observers import Cell, Specialisation, subscribe
 from tileops.selection import Outcome, Selection, Stage, Verdict
 
 __all__ = ["FallbackWarning", "refused_first_choices", "start", "warn_on_fallback"]
+
+_log = logging.getLogger(__name__)
 
 KNOWN = ("fallback",)
 """What TILEOPS_WARN may name."""
@@ -28,7 +36,7 @@ MOST_REASONS = 20
 
 
 class FallbackWarning(UserWarning):
-    """The general implementation, or none, serves a call that another one refused."""
+    """A call that nothing serves, or that a repair would take from the general implementation."""
 
 
 def start(value: str) -> None:
@@ -43,11 +51,16 @@ def start(value: str) -> None:
 
 
 def warn_on_fallback() -> Callable[[], None]:
-    """Warn when the general implementation, or nothing, serves a call that another one refused.
+    """Warn of calls that need not have come to the general implementation, or to none.
+
+    A general implementation that serves a call is told of where another key refused it and would
+    be selected after a repair: another dtype, or another value of facts that the call spec names
+    ``ADJUSTABLE``, such as a layout or a size that can be padded. That another size of the problem
+    would select another key is no reason to warn. A call that nothing serves is always told of.
 
     There is one notice for every op, key and reason. It names the nearest change of the call that
-    would select the key, where the analysis finds one, and the command that explains the call.
-    It comes as a `FallbackWarning` at the line of the call, and never as an exception.
+    would select the key, and the command that explains the call. It comes as a `FallbackWarning`
+    at the line of the call, and never as an exception.
 
     Returns:
         A function that ends it. Further calls before that change nothing.
@@ -82,36 +95,68 @@ class _Notices:
 
     def __call__(self, event: Specialisation) -> Cell | None:
         for selection in event.selections:
-            refused = refused_first_choices(selection)
             with _lock:
-                new = [one for one in refused if self._is_new(selection, one)]
                 # One analysis at a time: z3's objects belong to one thread.
-                message = _notice(selection, new, self._at_limit(selection, new)) if new else None
-            if message is not None:
+                found = _told(selection, self._new(selection))
+                for verdict, _ in found:
+                    self._note(selection, verdict)
+                message = _notice(selection, found, self._at_limit(selection, found))
+            if found:
                 _emit(message, caller())
         return None
 
+    def _new(self, selection: Selection) -> list[Verdict]:
+        return [one for one in refused_first_choices(selection) if self._is_new(selection, one)]
+
     def _is_new(self, selection: Selection, verdict: Verdict) -> bool:
         key = (selection.table.op, verdict.key)
-        reason = (*key, verdict.reason)
-        if reason in self._told or self._per_key[key] >= MOST_REASONS:
-            return False
-        self._told.add(reason)
+        return (*key, verdict.reason) not in self._told and self._per_key[key] < MOST_REASONS
+
+    def _note(self, selection: Selection, verdict: Verdict) -> None:
+        key = (selection.table.op, verdict.key)
+        self._told.add((*key, verdict.reason))
         self._per_key[key] += 1
-        return True
 
-    def _at_limit(self, selection: Selection, verdicts: list[Verdict]) -> list[str]:
+    def _at_limit(self, selection: Selection, found: _Told) -> list[str]:
         op = selection.table.op
-        return [one.key for one in verdicts if self._per_key[op, one.key] == MOST_REASONS]
+        return [one.key for one, _ in found if self._per_key[op, one.key] == MOST_REASONS]
 
 
-def _notice(selection: Selection, refused: list[Verdict], last: list[str]) -> str:
+_Told = Sequence[tuple[Verdict, str | None]]
+"""Verdicts to tell of, each with the change that would select its key."""
+
+
+def _told(selection: Selection, refused: Sequence[Verdict]) -> _Told:
+    """Return what is worth telling: of a call that is served, what a repair would select."""
+    if selection.selected is None:
+        return [(one, suggestion(selection, one.key)) for one in refused]
+    found = _repairs(selection, [one.key for one in refused]) if refused else {}
+    return [(one, _in_words(selection, found[one.key])) for one in refused if one.key in found]
+
+
+def _repairs(selection: Selection, keys: Sequence[str]) -> Mapping[str, Repair]:
+    try:
+        return repairs(selection, keys)
+    except Exception:
+        # What the code of others stumbles over in calls nobody made, the program must not.
+        _log.debug("no repair for %s", ", ".join(keys), exc_info=True)
+        return {}
+
+
+def _in_words(selection: Selection, repair: Repair) -> str:
+    call: Any = selection.call
+    return ", ".join(
+        f"{name} {spell(value)} instead of {spell(getattr(call, name))}"
+        for name, value in repair.items()
+    )
+
+
+def _notice(selection: Selection, found: _Told, last: list[str]) -> str:
     table, selected = selection.table, selection.selected
     served = "nothing serves" if selected is None else f"the general {selected.key!r} serves"
     lines = [f"tileops: {served} {table.op}.{table.interface} ({selection.call.describe()})"]
-    for one in refused:
+    for one, change in found:
         lines.append(f"  {one.key} refused: {one.reason}")
-        change = suggestion(selection, one.key)
         if change is not None:
             lines.append(f"    nearest call that selects it: {change}")
     lines += [f"  no more is told of {key}; TILEOPS_TRACE records every call" for key in last]

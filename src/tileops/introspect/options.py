@@ -42,6 +42,9 @@ def fact_options(domain: Domain, values: Values) -> tuple[str, ...]:
             words += [flag, str(float(cast(Fraction, value))) if real else spell(value)]
     if values["device_type"] != "cuda":
         words += ["--device", str(values["device_type"])]
+        if sum(one.device_type == "cpu" == values["device_type"] for one in domain.machines) == 1:
+            # Every machine has a CPU, and no other one is told from this.
+            return tuple(words)
     for name in DEVICE_FACTS[1:]:
         if values[name] is not None:
             words += [f"--{name.replace('_', '-')}", str(values[name])]

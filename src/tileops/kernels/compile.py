@@ -19,7 +19,7 @@ from typing import Any
 
 from tileops.errors import MissingCompilerError, ProgramCompileError
 
-__all__ = ["OWN_BARRIERS", "Lowered", "bare_function", "lower", "nvcc"]
+__all__ = ["OWN_BARRIERS", "Lowered", "bare_function", "cache_folder", "lower", "nvcc"]
 
 # For programs that place their own barriers: TileLang's would add one for every reuse of shared
 # memory it cannot tell apart, and its bounds checks cost registers where accesses are guarded.
@@ -64,8 +64,7 @@ def bare_function(
     os.environ.setdefault("TILELANG_PRINT_ON_COMPILATION", "0")
     import tilelang
 
-    # Two ops that ask for one program get one; TileLang warns of that as if it were a mistake.
-    logging.getLogger("tilelang.cache.kernel_cache").setLevel(logging.ERROR)
+    logging.getLogger("tilelang.cache.kernel_cache").addFilter(_no_sharing)
     kernel = tilelang.compile(program, target=_target(arch), pass_configs=dict(passes))
     executable = kernel.adapter._get_executable()
     # An executable that was just built must be linked; one from TileLang's cache is a module.
@@ -108,9 +107,19 @@ def lower(program: Any, arch: int, passes: Mapping[str, Any] = MappingProxyType(
     )
 
 
+def cache_folder() -> Path:
+    """Return where TileLang keeps compiled programs."""
+    return Path(os.environ.get("TILELANG_CACHE_DIR") or Path.home() / ".tilelang" / "cache")
+
+
 def nvcc() -> str | None:
     """Return where nvcc is, or None where it is not installed."""
     return shutil.which("nvcc")
+
+
+def _no_sharing(record: logging.LogRecord) -> bool:
+    # Two ops that ask for one program get one; TileLang warns of that as if it were a mistake.
+    return "in memory cache" not in str(record.msg)
 
 
 def _target(arch: int) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -20,8 +21,8 @@ class KernelInterface(ABC):
     implementation must agree on are class methods that the interface computes from the call spec.
 
     Interfaces that share a call spec may differ in the calls that there are. Such a one states
-    ``narrowed``, a subclass of ``request`` without facts of its own, whose ``impossible`` says
-    more. Calls of either type are taken.
+    ``narrowed``, a subclass of ``request`` with the same facts and defaults, whose ``impossible``
+    says more. Every call of the shared type is taken, and decided as one of the narrowed type.
     """
 
     request: ClassVar[type[CallSpec]]
@@ -35,15 +36,21 @@ class KernelInterface(ABC):
     @classmethod
     def takes(cls, call: object) -> bool:
         """Whether *call* is of a type that the interface decides calls of."""
-        return isinstance(call, cls.calls()) or type(call) is cls.request
+        return isinstance(call, cls.request)
 
     @classmethod
     def narrow(cls, call: CallSpec) -> CallSpec:
-        """Return *call*, which the interface takes, as a call of the type that is decided."""
+        """Return *call*, which the interface takes, as a call of the type that is decided.
+
+        A subclass of that type stays what it is. Of any other call, also of one that a sibling
+        narrowed, the facts that the interface knows are taken over.
+        """
         kind = cls.calls()
         if isinstance(call, kind):
             return call
-        return kind(device=call.device, **call.stated_facts(), **call.facts())
+        known = {one.name for one in dataclasses.fields(kind)}
+        facts = {name: value for name, value in call.facts().items() if name in known}
+        return kind(device=call.device, **call.stated_facts(), **facts)
 
     @abstractmethod
     def forward(self, *args: Any) -> Any:

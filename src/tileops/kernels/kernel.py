@@ -65,6 +65,8 @@ class Kernel:
         """Return the function that runs calls whose arguments are like *args*.
 
         Like means the same presence, type, dtype, device, shape and strides; the data is another.
+        One of *args* that is not dense is copied by every call, and has the strides of a new
+        tensor when it reaches the function.
         A kernel that computes something from shapes alone overrides it and computes that once; a
         subclass with a ``forward`` of its own inherits none of that.
         The function may not keep *args*. One that reads the addresses of all its tensors anyway

@@ -73,17 +73,20 @@ class BaselineFile:
         """
         if self.place is None:
             return Baseline()
+        if self.place.is_fifo():
+            # Reading would wait for a writer.
+            raise _broken(self.shown, "is no regular file")
         try:
             document = json.loads(self.place.read_text("utf-8"))
         except FileNotFoundError:
-            raise BaselineError(path=self.shown, problem="does not exist") from None
+            problem = "does not exist; tileops lint --update-baseline writes it"
+            raise BaselineError(path=self.shown, problem=problem) from None
         except OSError as error:
-            problem = f"cannot be read: {error.strerror}"
-            raise BaselineError(path=self.shown, problem=problem) from error
+            raise _broken(self.shown, f"cannot be read: {error.strerror}") from error
         except RecursionError as error:
-            raise BaselineError(path=self.shown, problem="nests too deep") from error
+            raise _broken(self.shown, "nests too deep") from error
         except ValueError as error:
-            raise BaselineError(path=self.shown, problem=f"is no JSON: {error}") from error
+            raise _broken(self.shown, f"is no JSON: {error}") from error
         return Baseline(frozenset(_known(document, self.shown)))
 
     def change(self, findings: Sequence[Finding]) -> dict[str, Change]:
@@ -96,6 +99,12 @@ class BaselineFile:
         if self.place.exists():
             self.read()
         return {str(self.place): Change(None, _text(findings).encode("utf-8", "replace"))}
+
+
+def _broken(shown: str, problem: str) -> BaselineError:
+    """Return the error of a file that the linter will not replace: it may be another's."""
+    remedy = "correct it, or remove it and let tileops lint --update-baseline write it anew"
+    return BaselineError(path=shown, problem=f"{problem}; {remedy}")
 
 
 def _text(findings: Sequence[Finding]) -> str:
@@ -111,12 +120,12 @@ def _text(findings: Sequence[Finding]) -> str:
 
 def _known(document: Any, shown: str) -> Iterable[str]:
     if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
-        raise BaselineError(path=shown, problem=f"does not state the schema {_SCHEMA}")
+        raise _broken(shown, f"does not state the schema {_SCHEMA}")
     entries = document.get("findings")
     if not isinstance(entries, list):
-        raise BaselineError(path=shown, problem="has no list of findings")
+        raise _broken(shown, "has no list of findings")
     for entry in entries:
         name = entry.get("fingerprint") if isinstance(entry, dict) else None
         if not isinstance(name, str):
-            raise BaselineError(path=shown, problem=f"holds an entry without fingerprint: {entry}")
+            raise _broken(shown, f"holds an entry without fingerprint: {entry}")
         yield name

@@ -74,8 +74,8 @@ def read_settings(root: Path) -> Settings:
     """Return the settings of a project; the defaults where it states none.
 
     Raises:
-        LintConfigurationError: The table has an unknown key or a value of the wrong type.
-        UnknownRuleError: It names a rule that does not exist.
+        LintConfigurationError: The table has an unknown key, a value of the wrong type or the
+            name of a rule that does not exist.
         UnreadableFileError: There is a file that cannot be read.
     """
     file = root / "pyproject.toml"
@@ -104,7 +104,11 @@ def read_settings(root: Path) -> Settings:
         baseline=reader.text("baseline"),
     )
     named = [rule for _, rules in settings.per_file_ignores for rule in rules]
-    check_rules((*settings.select, *settings.ignore, *named), f"{file.name} [tool.tileops.lint]")
+    for name in (*settings.select, *settings.ignore, *named):
+        hint = _unknown(name)
+        if hint is not None:
+            problem = f"names the rule {name!r}, which does not exist; {hint}"
+            raise LintConfigurationError(file=file.name, problem=problem)
     return settings
 
 
@@ -114,12 +118,19 @@ def check_rules(names: Iterable[str], where: str) -> None:
     Raises:
         UnknownRuleError: One is neither.
     """
-    known = [*rule_ids(), _ALL, *Severity]
     for name in names:
-        if name not in known and _tier(name) is None:
-            near = difflib.get_close_matches(name, known, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else "tileops rule lists them"
+        hint = _unknown(name)
+        if hint is not None:
             raise UnknownRuleError(where=where, rule=name, hint=hint)
+
+
+def _unknown(name: str) -> str | None:
+    """Return what to use instead of a name that is no rule and no group, None when it is one."""
+    known = [*rule_ids(), _ALL, *Severity]
+    if name in known or _tier(name) is not None:
+        return None
+    near = difflib.get_close_matches(name, known, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else "tileops rule lists them"
 
 
 def _table(document: dict[str, Any], names: Sequence[str], file: str) -> dict[str, Any]:

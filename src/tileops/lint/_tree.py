@@ -1,6 +1,7 @@
 """Which files a run is about: those git tracks, or outside a repository those under the paths."""
 
 import os
+import stat
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -84,15 +85,18 @@ def _place(path: str, cwd: Path) -> Path:
     """Return where a path lies; a symbolic link to a file stays the file it is tracked as."""
     where = cwd / path
     try:
-        if where.is_dir():
-            return where.resolve()
-        found = where.is_file()
-    except OSError as error:
-        raise UnreadableFileError(path=path, reason=error.strerror or str(error)) from error
-    if not found:
-        raise LintPathError(path=path)
+        mode = os.stat(where).st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise LintPathError(path=path) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableFileError(path=path, reason=reason) from error
+    if stat.S_ISDIR(mode):
+        return where.resolve()
+    if not stat.S_ISREG(mode):
+        raise LintFileKindError(path=path, kind="no regular file")
     if not path.endswith(".py") and where.name != "pyproject.toml":
-        raise LintFileKindError(path=path)
+        raise LintFileKindError(path=path, kind="neither a .py file nor a pyproject.toml")
     return where.parent.resolve() / where.name
 
 

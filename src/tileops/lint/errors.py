@@ -1,4 +1,7 @@
-"""What keeps the linter from running. Findings are no errors; these exit with 2."""
+"""What keeps the linter from running; findings are no errors.
+
+A command exits with 3 where a file is no good, and with 2 where what is asked for is.
+"""
 
 from tileops.errors import TileopsError
 
@@ -8,6 +11,7 @@ __all__ = [
     "FileChangedError",
     "LintConfigurationError",
     "LintError",
+    "LintFileError",
     "LintFileKindError",
     "LintPathError",
     "OutsideProjectError",
@@ -21,7 +25,11 @@ class LintError(TileopsError, ValueError):
     """The linter cannot run as it was asked to."""
 
 
-class LintPathError(LintError):
+class LintFileError(LintError):
+    """A file or folder that the linter needs is missing, cannot be used or does not fit."""
+
+
+class LintPathError(LintFileError):
     """A path to lint does not exist.
 
     Cause:
@@ -36,19 +44,20 @@ class LintPathError(LintError):
     path: str
 
 
-class LintFileKindError(LintError):
+class LintFileKindError(LintFileError):
     """A file to lint is of a kind no rule reads.
 
     Cause:
-        The path names a file with another ending.
+        The path names a file with another ending, or something that is no file, such as a pipe.
 
     Remedy:
         Pass Python files, ``pyproject.toml`` or folders.
     """
 
-    template = "{path} is to be linted, but it is neither a .py file nor a pyproject.toml"
+    template = "{path} is to be linted, but it is {kind}"
 
     path: str
+    kind: str
 
 
 class OutsideProjectError(LintError):
@@ -70,7 +79,7 @@ class OutsideProjectError(LintError):
     first: str
 
 
-class UnreadableFileError(LintError):
+class UnreadableFileError(LintFileError):
     """A file or folder of the tree cannot be read.
 
     Cause:
@@ -86,7 +95,7 @@ class UnreadableFileError(LintError):
     reason: str
 
 
-class UnwritableFileError(LintError):
+class UnwritableFileError(LintFileError):
     """A fixed file or the baseline cannot be written; nothing was.
 
     Cause:
@@ -102,7 +111,7 @@ class UnwritableFileError(LintError):
     reason: str
 
 
-class FileChangedError(LintError):
+class FileChangedError(LintFileError):
     """A file changed on disk while its fixes were made; nothing was written.
 
     Cause:
@@ -121,7 +130,7 @@ class UnknownRuleError(LintError):
     """A rule is selected, ignored or asked about that does not exist.
 
     Cause:
-        ``--select``, ``--ignore``, the configuration or a comment names it.
+        ``--select`` or ``--ignore`` names it, or a program asks for it.
 
     Remedy:
         Use an id that ``tileops rule`` lists.
@@ -134,11 +143,11 @@ class UnknownRuleError(LintError):
     hint: str
 
 
-class LintConfigurationError(LintError):
+class LintConfigurationError(LintFileError):
     """The table ``[tool.tileops.lint]`` of ``pyproject.toml`` cannot be understood.
 
     Cause:
-        The table has an unknown name, or a value of another type.
+        The table has an unknown name, a value of another type, or a rule that does not exist.
 
     Remedy:
         Correct what the message names in ``pyproject.toml``.
@@ -150,17 +159,17 @@ class LintConfigurationError(LintError):
     problem: str
 
 
-class BaselineError(LintError):
+class BaselineError(LintFileError):
     """The baseline file is missing or is none.
 
     Cause:
         The file was never written, or edited by hand.
 
     Remedy:
-        Write it with ``tileops lint --update-baseline``.
+        Correct or remove the file, and write it with ``tileops lint --update-baseline``.
     """
 
-    template = "the baseline {path} {problem}; tileops lint --update-baseline writes it anew"
+    template = "the baseline {path} {problem}"
 
     path: str
     problem: str

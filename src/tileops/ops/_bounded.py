@@ -29,7 +29,7 @@ class Bounded(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """Return the value of *key*, or None."""
         value = self._young.get(key)
-        if value is None:
+        if value is None and self._old:
             value = self._old.get(key)
             if value is not None:
                 self[key] = value

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from traceback import walk_tb
 
 import torch
 
-from tileops.errors import KernelCompileError, ProgramCompileError
+from tileops.errors import CompileCacheError, KernelCompileError, ProgramCompileError
 from tileops.errors.wording import shown, told
+from tileops.kernels.compile import cache_folder
 from tileops.kernels.kernel import Kernel
 
 __all__ = ["naming"]
@@ -25,7 +27,8 @@ def naming(
     """Name the build that runs inside when it fails.
 
     Raises:
-        KernelCompileError: In place of what was raised inside TileLang, which is its cause.
+        CompileCacheError: In place of what was raised where TileLang cannot keep programs.
+        KernelCompileError: In place of what else was raised inside TileLang, which is its cause.
         Exception: Anything else as it is, with a note.
     """
     try:
@@ -36,14 +39,17 @@ def naming(
                 error, f"{op}: building key {key!r} for {device}, build identity {shown(identity)}"
             )
             raise
-        raise KernelCompileError(
-            op=op,
-            key=key,
-            implementation=kernel_type.__qualname__,
-            device=device,
-            identity=shown(identity),
-            problem=_brief(error),
-        ) from error
+        facts = {
+            "op": op,
+            "key": key,
+            "implementation": kernel_type.__qualname__,
+            "device": device,
+            "identity": shown(identity),
+            "problem": _brief(error),
+        }
+        if _of_cache(error):
+            raise CompileCacheError(**facts, folder=cache_folder()) from error
+        raise KernelCompileError(**facts) from error
 
 
 def _of_compiler(error: Exception) -> bool:
@@ -51,6 +57,14 @@ def _of_compiler(error: Exception) -> bool:
         return True
     names = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
     return any(name.partition(".")[0] in COMPILERS for name in names)
+
+
+def _of_cache(error: Exception) -> bool:
+    """Whether a file of TileLang's cache, or a folder that it lies in, cannot be had."""
+    if not isinstance(error, OSError) or not isinstance(error.filename, str):
+        return False
+    path, folder = Path(error.filename), cache_folder()
+    return path.is_relative_to(folder) or folder.is_relative_to(path)
 
 
 def _note(error: Exception, text: str) -> None:

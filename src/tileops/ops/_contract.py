@@ -113,8 +113,9 @@ def _check_class(op: str, key: str, kernel_type: type, interface: type[KernelInt
 def _check_availability(common: Mapping[str, str], kernel_type: type[Kernel]) -> None:
     devices: object = kernel_type.devices
     if not isinstance(devices, (frozenset, set)) or not all(isinstance(d, str) for d in devices):
+        meant = devices if isinstance(devices, str) and devices else "cuda"
         raise AvailabilityFormError(
-            **common, member="devices", value=devices, form='frozenset({"cuda"})'
+            **common, member="devices", value=devices, form=f'frozenset({{"{meant}"}})'
         )
     general: object = kernel_type.general
     if not isinstance(general, bool):

@@ -69,6 +69,7 @@ class EntryCache:
 
         Raises:
             KernelCompileError: A compiler refuses the kernel's program.
+            CompileCacheError: The kernel's program cannot be kept on disk.
             EntryShapeError: ``entry_for`` returned no pair.
             BuildIdentityError: Its build identity cannot be hashed.
             FactoryError: Its factory cannot be called.

@@ -8,7 +8,6 @@ between them, the kernel requests, the kernels found, the results.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,9 @@ import torch
 from tileops.ops._differentiable import Links, linked, links_of
 from tileops.ops._observers import observed
 from tileops.ops._plan import Preparation, Run, returned, with_outputs
+from tileops.ops._recognise import Recognise, nothing, recogniser, repeated
 from tileops.ops._signature import BoundCall, Sizes, check_results, plain_results
-from tileops.ops._writes import writing
+from tileops.ops._writes import Writes
 
 if TYPE_CHECKING:
     from tileops.ops.op import Op
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Form"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Form:
     """Calls that differ in sizes alone, and run in-tree kernels.
 
@@ -36,28 +36,46 @@ class Form:
         sizes: What the sizes of each must satisfy.
         preparation: The inputs that are copied.
         links: How their gradients flow, or None.
+        writes: What they write, or None.
+        recognise: Recognises the inputs of calls that pass nothing else, if all are contiguous.
     """
 
     call: BoundCall
     sizes: Sizes
     preparation: Preparation
     links: Links | None
+    writes: Writes | None
+    recognise: Recognise
 
     @classmethod
-    def of(cls, op: Op, call: BoundCall, inputs: tuple[Any, ...]) -> Form | None:
+    def of(
+        cls, op: Op, call: BoundCall, inputs: tuple[Any, ...], buffers: Mapping[str, Any]
+    ) -> Form | None:
         """Return the form of a call that was served, where there is one.
 
-        There is none under a target, whose kernels are built for sizes, and none where more than
-        equations between sizes would have to be checked.
+        There is none under a target, whose kernels are built for sizes, none where more than
+        equations between sizes would have to be checked, and none of one with an empty tensor,
+        beside which no other is of its form.
         """
         choice = op.serving.choice
         if op.checks is None or call.empty or choice is None or choice.target is not None:
             return None
         sizes = op.checks.sizes(call)
-        if sizes is None:
+        tensors = [one for one in (*inputs, *buffers.values()) if one is not None]
+        if sizes is None or not all(one.numel() for one in tensors):
             return None
         links = links_of(op, call, inputs, {})
-        return cls(call, sizes, Preparation.of(call, inputs), links)
+        plain = not call.buffers and not call.execution and _contiguous(inputs)
+        plain = plain and not repeated(inputs)
+        recognise = recogniser(inputs, sizes=False) if plain else nothing
+        writes = Writes.of(call, inputs, buffers) if call.written or buffers else None
+        return cls(call, sizes, Preparation.of(call, inputs), links, writes, recognise)
+
+    def takes(self, inputs: tuple[Any, ...]) -> bool:
+        """Whether a call that passes these inputs and nothing else is known to be of this form."""
+        return len(inputs) == self.preparation.count and (
+            self.recognise(*inputs) and _contiguous(inputs)
+        )
 
     def run(
         self,
@@ -84,9 +102,13 @@ class Form:
             return None
         kernels = op.kernels_for(inputs)
         run = self.preparation.on(op.bind(kernels, *inputs))
-        run = writing(self.call, run, inputs, buffers)
-        with nullcontext() if self.links is None else torch.no_grad():
+        if self.writes is not None:
+            run = self.writes.on(run, (*inputs, *buffers.values()))
+        if self.links is None:
             results = run(*inputs, **buffers, **execution)
+        else:
+            with torch.no_grad():
+                results = run(*inputs, **buffers, **execution)
         outputs = plain_results(self.call, shapes, results, inputs)
         if outputs is None:
             # The full checks accept more than what is plain, and say what is wrong.
@@ -97,3 +119,7 @@ class Form:
         if self.links is not None:
             return linked(self.links, self.call, run, results, inputs)
         return returned(outputs), with_outputs(self.call, run, results)
+
+
+def _contiguous(inputs: tuple[Any, ...]) -> bool:
+    return not [one for one in inputs if one is not None and not one.is_contiguous()]

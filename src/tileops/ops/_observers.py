@@ -34,6 +34,7 @@ __all__ = [
     "subscribe",
     "tell",
     "watch",
+    "watched",
 ]
 
 FROM_ENVIRONMENT = {
@@ -151,6 +152,11 @@ def tell(selection: Selection) -> Selection:
     for watcher in _watchers:
         watcher(selection)
     return selection
+
+
+def watched() -> bool:
+    """Whether anybody is told of decisions."""
+    return bool(_watchers)
 
 
 def _warn(message: str) -> None:

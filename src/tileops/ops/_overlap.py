@@ -31,11 +31,15 @@ class Extent:
     dense: bool
 
     @classmethod
+    def whole(cls, length: int) -> Extent:
+        """Return what a contiguous tensor of so many bytes reaches."""
+        return cls(length, ((1, length - 1),), dense=True)
+
+    @classmethod
     def of(cls, tensor: torch.Tensor) -> Extent:
         """Return what a tensor that is not empty reaches."""
         if tensor.is_contiguous():
-            length = tensor.nbytes
-            return cls(length, ((1, length - 1),), dense=True)
+            return cls.whole(tensor.nbytes)
         width = tensor.itemsize
         dims = [
             (stride * width, size - 1)

@@ -45,11 +45,13 @@ class Preparation:
         places: The inputs given that may be copied.
         sparse: Those that must be made dense.
         plain: Whether these are all inputs, and no keyword is passed.
+        count: The number of inputs passed.
     """
 
     places: tuple[int, ...]
     sparse: tuple[int, ...]
     plain: bool
+    count: int
 
     @classmethod
     def of(cls, call: BoundCall, inputs: Sequence[torch.Tensor | None]) -> Preparation:
@@ -61,7 +63,7 @@ class Preparation:
         ]
         plain = len(given) == len(inputs) and not call.buffers and not call.execution
         sparse = tuple(place for place, tensor in given if _must_be_made_dense(tensor))
-        return cls(tuple(place for place, _ in given), sparse, plain)
+        return cls(tuple(place for place, _ in given), sparse, plain, len(inputs))
 
     def on(self, run: Run) -> Run:
         """Return *run*, which takes prepared inputs in order and keywords, for inputs as passed."""

@@ -19,6 +19,7 @@ from tileops.call_spec import CallSpec, Fact, Range, facts_declared
 from tileops.device import FACT_NAMES
 from tileops.errors import ImpossibleCallError, UnknownArgumentError
 from tileops.errors.wording import shown
+from tileops.ops._signature._arguments import LARGEST
 
 __all__ = ["check_possible", "check_stated", "impossibility"]
 
@@ -96,13 +97,17 @@ def _mistyped(call: CallSpec) -> str | None:
             return f"{fact.name} must be {wanted}, got {shown(value)} ({kind})"
         if fact.kind is int and value is not None and not -_BEYOND <= value < _BEYOND:
             return f"{fact.name} must be an int of 64 bits, got {shown(value)}"
+        if fact.kind is float and value is not None and abs(value) > LARGEST:
+            return f"{fact.name} must be at most 2**127 in magnitude, got {shown(value)}"
     return None
 
 
 def _out_of_range(call: CallSpec) -> str | None:
     for name, allowed in _ranged(type(call)):
         value = getattr(call, name)
-        if value is not None and value not in allowed:
+        # Written out, since every call of a new size asks this of each of its sizes.
+        low, high = allowed.low, allowed.high
+        if value is not None and not (low <= value and (high is None or value <= high)):
             return f"{name} must be {allowed}, got {value}"
     return None
 

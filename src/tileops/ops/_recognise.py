@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["Recognise", "modes", "nothing", "recogniser"]
+__all__ = ["Recognise", "modes", "nothing", "recogniser", "repeated"]
 
 Recognise = Callable[..., bool]
 
@@ -35,48 +35,53 @@ def nothing(*inputs: Any) -> bool:
     return False
 
 
-def recogniser(inputs: Sequence[torch.Tensor | None]) -> Recognise:
+def recogniser(inputs: Sequence[torch.Tensor | None], *, sizes: bool = True) -> Recognise:
     """Return a function that says whether other inputs are like *inputs*.
 
     Like means the same presence, for every tensor everything listed above, and the same grad mode
     where an input requires a gradient. Anything may be passed in the place of a tensor.
+
+    Args:
+        inputs: The inputs.
+        sizes: Whether sizes and strides are compared, or only how many there are.
     """
     tensors = [one for one in inputs if one is not None]
     if _TensorGuards is None or not tensors:
         return nothing
     check: Recognise = _TensorGuards(
         *tensors,
-        dynamic_dims_sizes=[list(one.shape) for one in tensors],
-        dynamic_dims_strides=[list(one.stride()) for one in tensors],
+        dynamic_dims_sizes=[[*one.shape] if sizes else [None] * one.ndim for one in tensors],
+        dynamic_dims_strides=[[*one.stride()] if sizes else [None] * one.ndim for one in tensors],
     ).check
     given = tuple(one is not None for one in inputs)
-    plain = tuple(type(one) is torch.Tensor for one in inputs)
-    recognise = _written_out(given, plain)(check)
+    recognise = _written_out(given)(check)
     if any(one.requires_grad for one in tensors):
         return _in_grad_mode(recognise, torch.is_grad_enabled())
     return recognise
 
 
+def repeated(inputs: Sequence[Any]) -> bool:
+    """Whether a tensor is passed twice: torch's guards recognise no such call."""
+    given = [id(one) for one in inputs if one is not None]
+    return len(set(given)) < len(given)
+
+
 @lru_cache(maxsize=256)
-def _written_out(
-    given: tuple[bool, ...], plain: tuple[bool, ...]
-) -> Callable[[Recognise], Recognise]:
+def _written_out(given: tuple[bool, ...]) -> Callable[[Recognise], Recognise]:
     """Return what applies a check to the inputs given, and tells that the others are absent.
 
     A loop over the inputs costs as much as the check, so the conditions are written out.
 
     Args:
         given: Per input, whether it is given.
-        plain: Per input, whether its type is ``torch.Tensor``.
     """
     names = [f"x{place}" for place in range(len(given))]
     passed = [name for name, there in zip(names, given, strict=True) if there]
     absent = [name for name in names if name not in passed]
     # The check ends the process over a nested tensor of torch's first kind, which has no type of
-    # its own, and no sizes and strides to compare.
-    dense = [name for name, exact in zip(names, plain, strict=True) if exact]
+    # its own, or is a parameter, and has no sizes and strides to compare.
     conditions = [f"{name} is None" for name in absent]
-    conditions += [f"not {name}.is_nested" for name in dense]
+    conditions += [f"not {name}.is_nested" for name in passed]
     source = f"""
 def make(check):
     def recognise({", ".join(names)}):

@@ -19,7 +19,7 @@ from tileops.ops._overlap import Extent, overlaps_itself, share
 from tileops.ops._plan import Run
 from tileops.ops._signature import BoundCall
 
-__all__ = ["writing"]
+__all__ = ["Writes", "writing"]
 
 # What `torch.autograd.graph.increment_version` calls, which costs as much again.
 _increment_version: Callable[[Iterable[torch.Tensor]], None] = torch._C._increment_version
@@ -45,31 +45,85 @@ def writing(
     """
     if not call.written and not buffers:
         return run
-    names = [*call.inputs][: len(inputs)]
     tensors = [*inputs, *buffers.values()]
-    labels = [*names, *buffers]
-    written = tuple(
-        place
-        for place, label in enumerate(labels)
-        if tensors[place] is not None and (label in call.written or place >= len(inputs))
-    )
-    for place in written:
-        _check_alone(call.op, labels[place], tensors[place])
-    reached = {} if call.device.type not in _ADDRESSED else _reached(call, tensors)
-    noted = tuple(place for place in written if not tensors[place].is_inference())
-    plain = not buffers and not call.execution
-    keywords = None if plain else tuple(buffers)
-    make = _written_out(len(inputs), keywords, tuple(reached), written, noted)
-    lengths = [one.length for one in reached.values()]
-    check = _Check(call.op, labels, reached, written)
-    return make(run, check, _increment_version, lengths, [-one for one in lengths])
+    return Writes.of(call, inputs, buffers).on(run, tensors)
 
 
 _ADDRESSED = ("cpu", "cuda")
 """Device types whose tensors have addresses; a vendor's need not."""
 
 
-def _check_alone(op: str, name: str, tensor: torch.Tensor) -> None:
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """What calls that differ in sizes alone write, where none of them passes an empty tensor.
+
+    Attributes:
+        op: The op's name.
+        labels: The names of the inputs, then of the buffers.
+        written: The places of the tensors that are written.
+        reached: The places of those that have memory, whose addresses are looked at.
+        make: Makes the function that runs calls.
+    """
+
+    op: str
+    labels: tuple[str, ...]
+    written: Places
+    reached: Places
+    make: Callable[..., Run]
+
+    @classmethod
+    def of(
+        cls, call: BoundCall, inputs: Sequence[Any], buffers: Mapping[str, torch.Tensor]
+    ) -> Writes:
+        """Return what a call writes that passes these inputs and buffers.
+
+        Raises:
+            LazyWriteError: As `writing` does. Whether a tensor is read as it lies is part of what
+                calls share that differ in sizes alone.
+        """
+        labels = (*[*call.inputs][: len(inputs)], *buffers)
+        tensors = [*inputs, *buffers.values()]
+        written = tuple(
+            place
+            for place, label in enumerate(labels)
+            if tensors[place] is not None and (label in call.written or place >= len(inputs))
+        )
+        reached = tuple(
+            place
+            for place, one in enumerate(tensors)
+            if call.device.type in _ADDRESSED
+            and one is not None
+            and one.numel()
+            and one.device == call.device
+        )
+        for place in written:
+            _check_not_lazy(call.op, labels[place], tensors[place])
+        noted = tuple(place for place in written if not tensors[place].is_inference())
+        keywords = None if not buffers and not call.execution else tuple(buffers)
+        make = _written_out(len(inputs), keywords, reached, written, noted)
+        return cls(call.op, labels, written, reached, make)
+
+    def on(self, run: Run, tensors: Sequence[Any]) -> Run:
+        """Return *run* as calls on tensors with the sizes and strides of these make it.
+
+        Raises:
+            BufferOverlapError: As `writing` does.
+        """
+        for place in self.written:
+            _check_alone(self.op, self.labels[place], tensors[place])
+        lengths: list[int] = []
+        sparse: dict[int, Extent] = {}
+        for place in self.reached:
+            one = tensors[place]
+            if one.is_contiguous():
+                lengths.append(one.nbytes)
+            else:
+                extent = sparse[place] = Extent.of(one)
+                lengths.append(extent.length)
+        return self.make(run, _Check(self, lengths, sparse), _increment_version, lengths)
+
+
+def _check_not_lazy(op: str, name: str, tensor: torch.Tensor) -> None:
     if tensor.is_neg() or tensor.is_conj():
         what = "negates" if tensor.is_neg() else "conjugates"
         raise LazyWriteError(
@@ -79,7 +133,10 @@ def _check_alone(op: str, name: str, tensor: torch.Tensor) -> None:
             given=f"a view that {what} when it is read; pass what resolve_neg() or resolve_conj() "
             "returns",
         )
-    if tensor.numel() and overlaps_itself(tensor):
+
+
+def _check_alone(op: str, name: str, tensor: torch.Tensor) -> None:
+    if not tensor.is_contiguous() and tensor.numel() and overlaps_itself(tensor):
         raise BufferOverlapError(
             op=op,
             tensor=name,
@@ -88,23 +145,19 @@ def _check_alone(op: str, name: str, tensor: torch.Tensor) -> None:
         )
 
 
-def _reached(call: BoundCall, tensors: Sequence[Any]) -> dict[int, Extent]:
-    """Return what every tensor reaches that has elements, by its place."""
-    return {
-        place: Extent.of(one)
-        for place, one in enumerate(tensors)
-        if one is not None and one.numel() and one.device == call.device
-    }
-
-
 @dataclass(frozen=True)
 class _Check:
-    """Raises for a tensor that is written and shares memory with another one."""
+    """Raises for a tensor that is written and shares memory with another one.
 
-    op: str
-    labels: Sequence[str]
-    extents: Mapping[int, Extent]
-    written: Places
+    Attributes:
+        writes: What is written.
+        lengths: Per tensor reached, the bytes from its first to its last.
+        sparse: Those that are not contiguous.
+    """
+
+    writes: Writes
+    lengths: Sequence[int]
+    sparse: Mapping[int, Extent]
 
     def __call__(self, starts: Mapping[int, int]) -> None:
         """Look closely at tensors that may touch.
@@ -112,14 +165,19 @@ class _Check:
         Args:
             starts: Where each begins, by its place.
         """
+        writes = self.writes
+        extents = {
+            place: self.sparse.get(place) or Extent.whole(length)
+            for place, length in zip(writes.reached, self.lengths, strict=True)
+        }
         for place, other in permutations(starts, 2):
             apart = starts[other] - starts[place]
-            if place in self.written and share(self.extents[place], self.extents[other], apart):
+            if place in writes.written and share(extents[place], extents[other], apart):
                 raise BufferOverlapError(
-                    op=self.op,
-                    tensor=self.labels[place],
+                    op=writes.op,
+                    tensor=writes.labels[place],
                     requirement="share no memory with another tensor",
-                    given=f"a tensor in the memory of {self.labels[other]}",
+                    given=f"a tensor in the memory of {writes.labels[other]}",
                 )
 
 
@@ -153,9 +211,9 @@ def _written_out(
     lines += [f"note(({', '.join(tensors[place] for place in noted)},))"] if noted else []
     body = "\n        ".join([*lines, "return results"])
     source = f"""
-def make(run, check, note, lengths, before):
+def make(run, check, note, lengths):
     [{", ".join(f"length{place}" for place in reached)}] = lengths
-    [{", ".join(f"before{place}" for place in reached)}] = before
+    [{", ".join(f"before{place}" for place in reached)}] = [-one for one in lengths]
     def run_and_note({arguments}):
         {body}
     return run_and_note

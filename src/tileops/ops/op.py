@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Self
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import torch
 from torch.autograd import forward_ad
@@ -20,10 +21,11 @@ from tileops.errors import (
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.manifest import OpEntry, Signature
-from tileops.ops._constructed import Constructed, constructed
+from tileops.ops._constructed import Copied
 from tileops.ops._entries import BuiltKernel, EntryCache
+from tileops.ops._fixed import Fixed
 from tileops.ops._graph import Identity, as_node, enlist, interposed, shared, show_as_node
-from tileops.ops._observers import join, tell
+from tileops.ops._observers import join, tell, watched
 from tileops.ops._plan import Plan, Run
 from tileops.ops._plans import Plans
 from tileops.ops._possible import check_possible, check_stated
@@ -32,7 +34,7 @@ from tileops.ops._serving import Serving
 from tileops.ops._signature import CallChecks
 from tileops.ops._tables import tables_of
 from tileops.ops.gradient import Gradient
-from tileops.selection import Selection, SelectionTable, select
+from tileops.selection import Selection, SelectionTable, select, winner_of
 
 __all__ = ["Op", "Request"]
 
@@ -41,12 +43,14 @@ Request = tuple[str, CallSpec]
 
 _NONE: Mapping[str, Any] = {}
 
+_set = object.__setattr__
+
 
 def _unreachable(*inputs: Any) -> Any:
     raise AssertionError("no call is recognised before a plan is")
 
 
-class Op:
+class Op(Copied, Fixed):
     """An operator that selects one kernel for every call.
 
     A subclass states its kernels and interfaces, its constructor parameters, the kernel requests
@@ -61,17 +65,6 @@ class Op:
     kernel_types: ClassVar[Mapping[str, type[Kernel]]] = {}
     interfaces: ClassVar[Mapping[str, type[KernelInterface]]] = {}
     registry: ClassVar[Registry] = REGISTRY
-    _constructed: Constructed
-
-    def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
-        """Note what the op is constructed with, for copies."""
-        op = super().__new__(cls)
-        op._constructed = Constructed.of(arguments, keywords)
-        return op
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copy or pickle an op as what constructs one like it; kernels and plans are not copied."""
-        return constructed, (type(self), self._constructed, self._entries.tuned)
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Let torch.compile see a call of the op as one node."""
@@ -95,7 +88,7 @@ class Op:
         signature = self.signature()
         checks = None if signature is None else CallChecks(name, signature, params)
         self.checks = None if checks is None else shared(type(self), checks)
-        self.params: Mapping[str, Any] = params if self.checks is None else self.checks.params
+        self.params = MappingProxyType(params) if self.checks is None else self.checks.params
         self._tables = self.selection_tables()
         self._entries = EntryCache()
         self.serving = Serving(self.registry, name, target)
@@ -298,9 +291,7 @@ class Op:
             return kernel
         check_keyable(call)
         check_possible(type(self).__name__, interface, call, typed=True)
-        selection = tell(select(table, call))
-        selection.winner()
-        return self._build(selection, call)
+        return self._build(table, call)
 
     def _check_unstated(self, interface: str, call: CallSpec) -> None:
         stated = call.stated_facts()
@@ -309,14 +300,16 @@ class Op:
                 op=type(self).__name__, interface=interface, facts=sorted(stated)
             )
 
-    def _build(self, selection: Selection, call: CallSpec) -> Kernel:
-        verdict = selection.selected
-        assert verdict is not None
-        candidate = verdict.candidate
+    def _build(self, table: SelectionTable, call: CallSpec) -> Kernel:
+        candidate = None if watched() else winner_of(table, call)
+        if candidate is None:
+            selection = tell(select(table, call))
+            selection.winner()
+            assert selection.selected is not None
+            candidate = selection.selected.candidate
         kernel_type: Any = candidate.implementation
-        interface = selection.table.interface
         op = type(self).__name__
-        return self._entries.entry(op, interface, candidate.key, kernel_type, call)
+        return self._entries.entry(op, table.interface, candidate.key, kernel_type, call)
 
     def _table(self, interface: str, call: CallSpec) -> SelectionTable:
         table = self._tables.get(interface) if isinstance(interface, str) else None
@@ -392,7 +385,8 @@ class Op:
     def _expect(self, plan: Plan, plans: Plans) -> None:
         """Let the next call be tried as one of this plan first."""
         if plan.recognise is not None:
-            self._recent = (plan.recognise, plan.run)
+            # Kinds that take turns come here every time; this skips asking for a parameter's name.
+            _set(self, "_recent", (plan.recognise, plan.run))
         if self._plans is not plans:
             # The plans were forgotten meanwhile.
             self._recent = (nothing, _unreachable)

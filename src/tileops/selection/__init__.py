@@ -15,7 +15,7 @@ from tileops.selection._candidate import (
 from tileops.selection._flag import OPTION_NAMES, fact_flag
 from tileops.selection._judge import judge, unavailable
 from tileops.selection._precedence import Edge, EdgeKind, Precedence
-from tileops.selection._select import select
+from tileops.selection._select import select, winner_of
 from tileops.selection._selection import Selection
 from tileops.selection._table import SelectionTable
 from tileops.selection._verdict import Outcome, Stage, Verdict
@@ -40,4 +40,5 @@ __all__ = [
     "judge",
     "select",
     "unavailable",
+    "winner_of",
 ]

@@ -1,6 +1,6 @@
 """Judging one candidate by itself: is it available, and does it serve the call?
 
-This is the only caller of ``refusal``.
+Besides `winner_of`, which gives no reasons, this is the only caller of ``refusal``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from tileops.errors.wording import shown, told
 from tileops.selection._candidate import Call, Candidate
 from tileops.selection._verdict import Stage, Verdict
 
-_NO_ARCH = "none: no arch is stated or read off a device; --arch 90 or arch=90 states one"
+_NOT_STATED = "none: no arch is stated or read off a device; --arch 90 or arch=90 states one"
+_NOT_READ = "none: {device_type} has no arch unless its backend's register_device_facts reads one"
 
 
 def unavailable(candidate: Candidate, call: Call) -> Verdict | None:
@@ -24,7 +25,8 @@ def unavailable(candidate: Candidate, call: Call) -> Verdict | None:
     archs = implementation.supported_archs
     if archs is not None and (arch := call.arch) not in archs:
         supported = ", ".join(map(str, archs))
-        given = _NO_ARCH if arch is None else str(arch)
+        unknown = _NOT_STATED if device_type == "cuda" else _NOT_READ
+        given = unknown.format(device_type=device_type) if arch is None else str(arch)
         return Verdict(candidate, Stage.ARCH, f"supports arch {supported}, got {given}")
     return None
 

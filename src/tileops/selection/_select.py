@@ -1,6 +1,12 @@
-"""The whole decision: judge every candidate, then let precedence settle the applicable ones."""
+"""The whole decision: judge every candidate, then let precedence settle the applicable ones.
+
+An eager call of a new size needs the winner alone, and soon: `winner_of` finds it without a
+verdict on every key.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from tileops.selection._candidate import Call, Candidate
 from tileops.selection._judge import judge
@@ -32,6 +38,44 @@ def select(table: SelectionTable, call: Call) -> Selection:
         for candidate, verdict in judged
     ]
     return Selection(table, call, tuple(ranked), outcome)
+
+
+def winner_of(table: SelectionTable, call: Call) -> Candidate | None:
+    """Return the candidate that `select` selects; None where none is, or a refusal is defective."""
+    applicable: list[Candidate] = []
+    device_type = call.device_type
+    try:
+        arch = call.arch
+        for one in table.candidates:
+            kind = one.implementation
+            archs = kind.supported_archs
+            if device_type not in kind.devices or not (archs is None or arch in archs):
+                continue
+            reason: object = kind.refusal(call)
+            if reason is None:
+                applicable.append(one)
+            elif not isinstance(reason, str) or not reason:
+                return None
+    except (Exception, SystemExit):
+        return None
+    return _top(table, applicable) if applicable else None
+
+
+def _top(table: SelectionTable, applicable: Sequence[Candidate]) -> Candidate | None:
+    """Return the one candidate that no other outranks, or None.
+
+    Precedence is transitive and has no cycle, so such a one outranks all others.
+    """
+    edges = table.precedence.edges
+    top, *others = applicable
+    for one in others:
+        if top.key in edges[one.key]:
+            top = one
+    beaten = edges[top.key]
+    for one in applicable:
+        if one is not top and one.key not in beaten:
+            return None
+    return top
 
 
 def _ranked(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from tileops.ops.catalogue import in_tree_ops
 from tileops.ops.op import Op
 from tileops.tensor_spec import TensorSpec
 
-__all__ = ["Case", "UnknownOpError", "cases_of", "chosen_ops"]
+__all__ = ["Case", "UnknownOpError", "cases_of", "chosen_ops", "smallest_of"]
 
 
 Source = Literal["manifest", "sweep"]
@@ -156,3 +156,13 @@ def cases_of(
             if fnmatch(f"{entry.name}/{workload.name}", pattern)
         ]
     return tuple(found)
+
+
+def smallest_of(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Return the smallest workload of every op: its device time hides behind the host's."""
+    smallest: dict[str, Case] = {}
+    for case in cases:
+        known = smallest.setdefault(case.entry.name, case)
+        if case.cost.bytes < known.cost.bytes:
+            smallest[case.entry.name] = case
+    return tuple(smallest.values())

@@ -14,19 +14,20 @@ import torch
 import typer
 
 from harness.board import board_of, commit_of, versions
-from harness.case import Case, UnknownOpError, cases_of, chosen_ops
+from harness.case import Case, UnknownOpError, cases_of, chosen_ops, smallest_of
 from harness.ceilings import measure_ceilings
 from harness.compare import compare
 from harness.console import RunConsole, print_comparison
 from harness.docs_page import DOCS, ROOT, committed_results, stale_files, write_page
+from harness.host_run import run_hosts
 from harness.machine import CudaMachine
 from harness.merge import DifferentRunsError, RepeatedWorkloadError, merged
 from harness.plots import MissingMatplotlibError
 from harness.precompile import precompile, tasks_of, unready
-from harness.record import Results, Settings, json_schema
+from harness.record import Ceilings, Results, Settings, json_schema
 from harness.session import Plan, run
 from harness.store import ResultsFileError, UnwrittenResultsError, prepare, read, write
-from harness.timing import FULL, QUICK
+from harness.timing import FULL, QUICK, Effort
 
 __all__ = ["app", "main"]
 
@@ -38,9 +39,9 @@ Names = Annotated[
 Only = Annotated[str, typer.Option(help="Pattern of 'workload' or 'op/workload'.")]
 Sweep = Annotated[bool, typer.Option(help="Add the points of the families' sweeps.")]
 
-HOST_CALLS = 200
-"""Calls between two readings of the host's clock: so few that the queue of the device, which holds
-a thousand launches, takes them all, and no call waits for a slower device."""
+HOST_CALLS = 40
+"""Calls between two readings of the host's clock: so few that a core hardly changes its speed
+meanwhile, and that the queue of the device, which holds a thousand launches, takes them all."""
 
 PRECOMPILE_SHARE = 0.5
 """Of the budget, what compilation ahead of timing may take."""
@@ -118,6 +119,13 @@ def run_cases(
     ] = 12,
     seed: int = 0,
     commit: Annotated[str | None, typer.Option(help="The commit, where git is not.")] = None,
+    hosts_only: Annotated[
+        bool,
+        typer.Option(
+            "--hosts-only",
+            help="Measure host times and nothing else, on a quiet machine; merge prefers them.",
+        ),
+    ] = False,
 ) -> None:
     """Time the ops on this machine's GPU and write the results as they come."""
     began = time.monotonic()
@@ -130,24 +138,27 @@ def run_cases(
         typer.echo(f"error: no workload matches {only!r}; see the command list", err=True)
         raise typer.Exit(2)
     prepare(out)
+    cases = smallest_of(cases) if hosts_only else cases
     wanted = _peers_of(cases, peers)
+    slow = _slow(cases, wanted)
+    quickly = tuple(name for name in wanted if name not in slow)
+    wanted, later = (quickly, ()) if hosts_only else (wanted, slow)
     missing: frozenset[tuple[str, str]] = frozenset()
     if jobs:
         missing = _compile_ahead(cases, wanted, str(device), jobs, budget * PRECOMPILE_SHARE)
-    results = _start(device, quick, seed, wanted, commit)
+    results = _start(device, quick, seed, wanted, commit, hosts_only)
     effort = QUICK if quick else FULL
-    later = _slow(cases, wanted)
-    quickly = tuple(name for name in wanted if name not in later)
     plan = Plan(cases, effort, HOST_CALLS, out, began + budget, quickly, later, missing)
-    with RunConsole(len(cases) * (2 if later else 1)) as console:
-        results = run(plan, CudaMachine(device), results, console)
-    timed = sum(row.status == "timed" for row in results.rows)
+    with RunConsole(len(cases) * (2 if later else 1), rows=not hosts_only) as console:
+        results = (run_hosts if hosts_only else run)(plan, CudaMachine(device), results, console)
+    done = [row.status == "timed" for row in results.rows]
+    done = [bool(host.us) for host in results.hosts] if hosts_only else done
     _name_unfinished(results)
     typer.echo(
-        f"{timed} timed, {len(results.rows) - timed} failed, {len(results.unfinished)} "
+        f"{sum(done)} timed, {len(done) - sum(done)} failed, {len(results.unfinished)} "
         f"unfinished, {time.monotonic() - began:.0f} s; written to {out}"
     )
-    raise typer.Exit(0 if timed == len(cases) else 1)
+    raise typer.Exit(0 if sum(done) == len(cases) else 1)
 
 
 @app.command("merge")
@@ -238,12 +249,7 @@ def _name_unfinished(results: Results) -> None:
                 typer.echo(f"unfinished: {row.op}/{row.workload} {peer.name}: {peer.detail}")
 
 
-def _start(
-    device: torch.device, quick: bool, seed: int, peers: tuple[str, ...], commit: str | None
-) -> Results:
-    """Return the results of a run that has measured its ceilings and nothing else yet."""
-    machine = CudaMachine(device)
-    effort = QUICK if quick else FULL
+def _ceilings(machine: CudaMachine, device: torch.device, effort: Effort, seed: int) -> Ceilings:
     with machine.clock() as clock:
         ceilings = measure_ceilings(clock, device, effort, seed)
     machine.tidy()
@@ -251,6 +257,21 @@ def _start(
         f"copy {ceilings.copy_tbs:.2f} TB/s, read {ceilings.read_tbs:.2f} TB/s, "
         f"bf16 matrix product {ceilings.gemm_tflops:.0f} TFLOP/s"
     )
+    return ceilings
+
+
+def _start(
+    device: torch.device,
+    quick: bool,
+    seed: int,
+    peers: tuple[str, ...],
+    commit: str | None,
+    hosts_only: bool,
+) -> Results:
+    """Return the results of a run that has measured its ceilings, if it needs them."""
+    machine = CudaMachine(device)
+    effort = QUICK if quick else FULL
+    ceilings = None if hosts_only else _ceilings(machine, device, effort, seed)
     return Results(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         commit=commit or commit_of(ROOT),
@@ -260,6 +281,7 @@ def _start(
             repetitions=effort.repetitions,
             cold_bytes=machine.cold_bytes,
             peers=peers,
+            hosts_only=hosts_only,
         ),
         board=board_of(device),
         versions=versions(),

@@ -93,9 +93,10 @@ def _remarks(old: Results, new: Results) -> tuple[str, ...]:
         a, b = old.versions.get(name), new.versions.get(name)
         if a != b:
             remarks.append(f"{name} {a} and {b}")
-    drift = new.ceilings.copy_tbs / old.ceilings.copy_tbs
-    if abs(drift - 1) > 0.02:
-        remarks.append(f"the copy bandwidth of the new run is {drift:.3f} times the old one's")
+    if new.ceilings is not None and old.ceilings is not None:
+        drift = new.ceilings.copy_tbs / old.ceilings.copy_tbs
+        if abs(drift - 1) > 0.02:
+            remarks.append(f"the copy bandwidth of the new run is {drift:.3f} times the old one's")
     return tuple(remarks)
 
 

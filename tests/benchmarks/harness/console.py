@@ -11,7 +11,7 @@ from rich.table import Table
 from harness.compare import Comparison
 from harness.record import HostRow, PeerRow, Row
 
-__all__ = ["RunConsole", "print_comparison", "row_line"]
+__all__ = ["RunConsole", "host_line", "print_comparison", "row_line"]
 
 COLORS = {"faster": "green", "slower": "red", "failed": "red", "gone": "red"}
 
@@ -21,9 +21,11 @@ class RunConsole:
 
     Args:
         total: How many results there will be: of cases, and again with their slow peers.
+        rows: Whether cases are timed, or host times are all there is.
     """
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, rows: bool = True) -> None:
+        self._rows = rows
         self._progress = Progress(
             BarColumn(),
             MofNCompleteColumn(),
@@ -45,11 +47,9 @@ class RunConsole:
 
     def has_host(self, row: HostRow) -> None:
         """Print the host times."""
-        many = f" of {row.launches} launches" if row.launches > 1 else ""
-        times = "  ".join(
-            f"{name}{many if name == 'bare' else ''} {us:.2f}" for name, us in row.us.items()
-        )
-        print(f"{row.op} host us/call: {times}", flush=True)
+        print(host_line(row), flush=True)
+        if not self._rows:
+            self._progress.advance(self._task)
 
     def __enter__(self) -> RunConsole:
         self._progress.start()
@@ -62,6 +62,17 @@ class RunConsole:
         trace: TracebackType | None,
     ) -> None:
         self._progress.stop()
+
+
+def host_line(row: HostRow) -> str:
+    """Return an op's host times on one line."""
+    if not row.us:
+        return f"{row.op}/{row.workload} host FAILED {row.detail}"
+    many = f" of {row.launches} launches" if row.launches > 1 else ""
+    times = [f"{name}{many if name == 'bare' else ''} {us:.2f}" for name, us in row.us.items()]
+    times += [] if row.over is None else [f"over {row.over:.2f}"]
+    times += [] if row.new_size is None else [f"new size {row.new_size:.1f}"]
+    return f"{row.op} host us/call: {'  '.join(times)}"
 
 
 def row_line(row: Row) -> str:

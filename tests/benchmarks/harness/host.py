@@ -1,47 +1,115 @@
-"""Host time: what an eager call costs the caller, from calls that follow one another."""
+"""Host time: what an eager call costs the caller, from readings of many things in turn.
+
+A core may change its speed several times a second, by half and more. So everything is read in
+many short rounds, one after another in each, and the least reading of each is taken: all of these
+come from the core at its fastest, and their differences mean something. A mean or a median would
+set what one speed gave an op against what another gave its parts.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import math
+import os
 import statistics
 import time
-from collections.abc import Callable, Mapping
-from itertools import repeat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice, repeat
 from typing import Any
 
-__all__ = ["host_times"]
+__all__ = ["Reading", "back_to_back", "each_once", "least", "on_one_core"]
 
 WARM_UP = 20
 
+Reading = Callable[[], float]
+"""Takes one reading: the seconds of a call."""
 
-def host_times(
-    calls: Mapping[str, Callable[[], Any]],
-    synchronize: Callable[[], None],
-    count: int,
-    rounds: int,
-    now: Callable[[], float] = time.perf_counter,
-) -> dict[str, float]:
-    """Return the host time of a call in microseconds, the median over the rounds.
 
-    The calls of one round are issued without waiting for the device. Where their work takes it
-    longer than the host, they must be few enough for its queue.
+def least(readings: Mapping[str, Reading], rounds: int) -> dict[str, float]:
+    """Return the least reading of each in microseconds; what had nothing to read is left out.
 
     Args:
-        calls: What to call, by name; a round calls each of them in turn.
-        synchronize: Waits for the device.
-        count: Calls between two readings of the clock.
-        rounds: How often to read it.
-        now: The clock, in seconds.
+        readings: What to read, by name; a round reads each of them in turn.
+        rounds: How often to read each.
     """
-    for call in calls.values():
-        for _ in repeat(None, WARM_UP):
-            call()
-    samples: dict[str, list[float]] = {name: [] for name in calls}
+    best = dict.fromkeys(readings, math.inf)
     for _ in range(rounds):
-        for name, call in calls.items():
-            synchronize()
+        for name, read in readings.items():
+            best[name] = min(best[name], read())
+    return {name: round(1e6 * one, 3) for name, one in best.items() if one < math.inf}
+
+
+def back_to_back(
+    call: Callable[[], Any],
+    synchronize: Callable[[], None],
+    count: int,
+    now: Callable[[], float] = time.perf_counter,
+) -> Reading:
+    """Return what reads a call that is made *count* times in a row.
+
+    The device is waited for before a reading and not within it, so the calls must be few enough for
+    its queue. One call more comes first: it meets an idle device, which later ones do not.
+    """
+    for _ in repeat(None, WARM_UP):
+        call()
+
+    def read() -> float:
+        synchronize()
+        call()
+        start = now()
+        for _ in repeat(None, count):
+            call()
+        return (now() - start) / count
+
+    return read
+
+
+def each_once(
+    calls: Iterator[Callable[[], Any]],
+    synchronize: Callable[[], None],
+    count: int,
+    now: Callable[[], float] = time.perf_counter,
+) -> Reading:
+    """Return what reads the next *count* calls, each made once, and takes their median.
+
+    A reading for which too few calls are left is infinite.
+    """
+
+    def read() -> float:
+        burst = list(islice(calls, count))
+        if len(burst) < count:
+            return math.inf
+        synchronize()
+        seconds = []
+        for call in burst:
             start = now()
-            for _ in repeat(None, count):
-                call()
-            samples[name].append((now() - start) / count)
-    synchronize()
-    return {name: round(1e6 * statistics.median(one), 3) for name, one in samples.items()}
+            call()
+            seconds.append(now() - start)
+        return statistics.median(seconds)
+
+    return read
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Keep this thread on the core that it runs on, where the system allows."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {_core(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def _core(allowed: set[int]) -> int:
+    # The scheduler gives processes that run side by side a core each; one picked by number could
+    # be the same for all of them.
+    try:
+        core: int = ctypes.CDLL(None).sched_getcpu()
+    except (AttributeError, OSError):
+        core = -1
+    return core if core in allowed else max(allowed)

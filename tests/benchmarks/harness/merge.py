@@ -67,7 +67,10 @@ class RepeatedWorkloadError(ValueError):
 
 
 def merged(runs: Mapping[Path, Results]) -> Results:
-    """Join runs; the first one's ceilings stand for all, and every run's own are in its part.
+    """Join runs; the first ceilings stand for all, and every run's own are in its part.
+
+    The host times of an op come from a run that measured host times alone where there is one: what
+    else was measured beside the others may have disturbed them.
 
     Raises:
         DifferentRunsError: The runs differ in schema, commit, board, versions or settings.
@@ -80,13 +83,18 @@ def merged(runs: Mapping[Path, Results]) -> Results:
             if values[0] != values[1]:
                 raise DifferentRunsError(what, (first_path, path), values)
     rows = _joined({path: {_name(row): row for row in one.rows} for path, one in runs.items()})
-    hosts = _joined({path: {_name(host): host for host in one.hosts} for path, one in runs.items()})
+    hosts = _hosts(runs)
     unfinished = dict.fromkeys(name for one in runs.values() for name in one.unfinished)
     peers = dict.fromkeys(name for one in runs.values() for name in one.settings.peers)
     return msgspec.structs.replace(
         first,
         created=min(one.created for one in runs.values()),
-        settings=msgspec.structs.replace(first.settings, peers=tuple(peers)),
+        settings=msgspec.structs.replace(
+            first.settings,
+            peers=tuple(peers),
+            hosts_only=all(one.settings.hosts_only for one in runs.values()),
+        ),
+        ceilings=next((one.ceilings for one in runs.values() if one.ceilings is not None), None),
         rows=tuple(rows.values()),
         hosts=tuple(hosts.values()),
         unfinished=tuple(name for name in unfinished if name not in rows),
@@ -94,13 +102,14 @@ def merged(runs: Mapping[Path, Results]) -> Results:
     )
 
 
-# How much memory a board reports depends on its retired pages; the peers depend on the ops.
+# How much memory a board reports depends on its retired pages; the peers depend on the ops, and on
+# what is measured.
 CONDITIONS: Mapping[str, Callable[[Results], object]] = {
     "schemas": lambda one: one.schema,
     "commits": lambda one: one.commit,
     "boards": lambda one: msgspec.structs.replace(one.board, memory_bytes=0),
     "versions": lambda one: one.versions,
-    "settings": lambda one: msgspec.structs.replace(one.settings, peers=()),
+    "settings": lambda one: msgspec.structs.replace(one.settings, peers=(), hosts_only=False),
 }
 
 
@@ -115,11 +124,29 @@ def _joined(runs: Mapping[Path, Mapping[str, Measured]]) -> dict[str, Measured]:
     return found
 
 
+def _hosts(runs: Mapping[Path, Results]) -> dict[str, HostRow]:
+    """Return the host times that are kept, in the order of the runs."""
+    alone = {
+        host.op for one in runs.values() if one.settings.hosts_only for host in one.hosts if host.us
+    }
+    return _joined(
+        {
+            path: {
+                _name(host): host
+                for host in one.hosts
+                if host.us and (one.settings.hosts_only or host.op not in alone)
+            }
+            for path, one in runs.items()
+        }
+    )
+
+
 def _parts(one: Results) -> Sequence[Part]:
     if one.parts:
         return one.parts
     ops = dict.fromkeys(row.op for row in one.rows)
-    return (Part(created=one.created, ops=tuple(ops), ceilings=one.ceilings),)
+    hosts = dict.fromkeys(host.op for host in one.hosts)
+    return (Part(created=one.created, ops=tuple(ops), ceilings=one.ceilings, hosts=tuple(hosts)),)
 
 
 def _name(row: Row | HostRow) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from harness.plots import plot_name
-from harness.record import Ceilings, HostRow, PeerRow, Results, Row
+from harness.record import READ, Ceilings, HostRow, PeerRow, Results, Row
 from tileops.cli._index import in_tree_index
 
 __all__ = ["page"]
@@ -76,15 +76,25 @@ def _run(results: Results) -> list[str]:
             parts += [f"![Roofline fractions of {op} and its peers]({plot_name(results, op)})\n"]
         parts += [_op_table(rows), *_failures(rows)]
     if results.hosts:
-        parts += ["### Host time\n", _HOST_TEXT, _host_table(results.hosts)]
+        text = _MEDIANS_TEXT if results.schema.startswith(f"{READ[0]}.") else _LEAST_TEXT
+        parts += ["### Host time\n", text, _host_table(results.hosts)]
     if results.unfinished:
         names = ", ".join(f"`{name}`" for name in results.unfinished)
         parts += [f"The run ended before it reached {names}.\n"]
     return parts
 
 
-_HOST_TEXT = """\
-Microseconds of host time per eager call of the op's smallest workload, from back-to-back calls.
+_LEAST_TEXT = """\
+Microseconds of host time per eager call of the op's smallest workload, from back-to-back calls:
+the least of many short readings, taken in turns.
+`bare` is the compiled function on buffers that are ready; `empty_like` allocates the outputs;
+*over* is what our call takes beyond the two.
+*New size* is a call of a size that has not come before and runs a program that is built.
+"""
+
+_MEDIANS_TEXT = """\
+Microseconds of host time per eager call of the op's smallest workload, from back-to-back calls:
+medians, which a core that changes its speed may have disturbed.
 `bare` is the compiled function on buffers that are ready; `empty_like` allocates the outputs.
 """
 
@@ -103,9 +113,15 @@ def _conditions(results: Results) -> str:
 
 def _ceilings(results: Results) -> str:
     """Return a line of ceilings, or one for each of the runs that were joined."""
+    if results.ceilings is None:
+        return ""
     if not results.parts:
         return f"Ceilings: {_ceiling(results.ceilings)}.\n"
-    lines = [f"* {', '.join(part.ops)}: {_ceiling(part.ceilings)}.\n" for part in results.parts]
+    lines = [
+        f"* {', '.join(part.ops)}: {_ceiling(part.ceilings)}.\n"
+        for part in results.parts
+        if part.ceilings is not None
+    ]
     return f"Ceilings of the boards that ran side by side:\n\n{''.join(lines)}\n"
 
 
@@ -173,10 +189,21 @@ def _failures(rows: Sequence[Row]) -> list[str]:
 
 
 def _host_table(hosts: Sequence[HostRow]) -> str:
-    columns = list(dict.fromkeys(name for row in hosts for name in row.us))
-    lines = [
-        [row.op, row.workload, *[f"{row.us[c]:.2f}" if c in row.us else "" for c in columns]]
+    """Return the times of our calls, beside torch's and what they are made of, then the others."""
+    shown = [
+        (row, {**row.us, "ours": row.us.get("op"), "over": row.over, "new size": row.new_size})
         for row in hosts
+    ]
+    first = ("ours", "torch", "bare", "empty_like", "over", "new size")
+    known = dict.fromkeys((*first, *[name for _, us in shown for name in us if name != "op"]))
+    columns = [name for name in known if any(us.get(name) is not None for _, us in shown)]
+    lines = [
+        [
+            row.op,
+            row.workload,
+            *["" if us.get(name) is None else f"{us[name]:.2f}" for name in columns],
+        ]
+        for row, us in shown
     ]
     return _table(["Op", "Workload", *columns], lines, left=2)
 

@@ -6,19 +6,21 @@ import multiprocessing
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from harness.case import Case, cases_of, chosen_ops
+from harness.case import Case, cases_of, chosen_ops, smallest_of
 from harness.inputs import input_sets
+from harness.new_sizes import new_sizes
 from harness.peers import family_of, peers_of
 from harness.peers.compiled import COMPILED, tuning_turn_by_turn
 from harness.peers.tuned import sharing
 from harness.timing import described
+from tileops.tensor_spec import TensorSpec
 
 __all__ = ["Compiled", "Task", "precompile", "tasks_of", "unready"]
 
@@ -41,6 +43,8 @@ class Task:
         peer: The peer, or nothing where it is our own kernels.
         serves: The cases that need it, as ``op/workload``.
         share: Of a peer that Triton tunes, which share of its configurations.
+        new_sizes: Whether it is compiled for the calls of new sizes that the workload's host times
+            come with.
     """
 
     op: str
@@ -50,6 +54,7 @@ class Task:
     peer: str = ""
     serves: tuple[str, ...] = ()
     share: int | None = None
+    new_sizes: bool = False
 
     @property
     def case(self) -> str:
@@ -60,7 +65,8 @@ class Task:
     def name(self) -> str:
         """The case, and of what it is compiled."""
         part = "" if self.share is None else f" {self.share + 1} of {SHARES}"
-        return f"{self.case} {self.peer or 'ours'}{part}"
+        kind = "new sizes" if self.new_sizes else self.peer or "ours"
+        return f"{self.case} {kind}{part}"
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,9 @@ class Compiled:
 def tasks_of(cases: Sequence[Case], peers: Sequence[str], device: str) -> tuple[Task, ...]:
     """Return the tasks of cases: our kernels once per call spec, then the slow peers.
 
-    The peer of torch.compile is compiled for every case. One that Triton tunes is compiled once, in
-    shares, for all cases that it is tuned alike for. What many cases wait for comes first.
+    Call specs of new sizes are among ours. The peer of torch.compile is compiled for every case.
+    One that Triton tunes is compiled once, in shares, for all cases that it is tuned alike for.
+    What many cases wait for comes first.
     """
     ours: dict[Any, list[Case]] = {}
     tuned: dict[Any, list[Case]] = {}
@@ -94,7 +101,12 @@ def tasks_of(cases: Sequence[Case], peers: Sequence[str], device: str) -> tuple[
     shares = [
         _task(alike, device, name, share) for (_, name, _), alike in most for share in range(SHARES)
     ]
-    return (*(_task(alike, device) for alike in ours.values()), *compiled, *shares)
+    of_ours = [_task(alike, device) for alike in ours.values()]
+    for case in smallest_of(cases):
+        sizes = new_sizes(case)[:1]
+        if sizes and (case.entry.name, case.new_op().requests(*sizes[0])) not in ours:
+            of_ours.append(replace(_task([case], device), new_sizes=True))
+    return (*of_ours, *compiled, *shares)
 
 
 def _task(cases: Sequence[Case], device: str, peer: str = "", share: int | None = None) -> Task:
@@ -157,7 +169,7 @@ def _compile(task: Task) -> Compiled:
     try:
         (case,) = cases_of(chosen_ops([task.op]), task.device, task.case, task.sweep)
         if not task.peer:
-            _compile_ours(case)
+            _compile_ours(case, new_sizes(case)[0] if task.new_sizes else case.inputs)
         elif task.share is None:
             _compile_peer(case)
         else:
@@ -169,9 +181,9 @@ def _compile(task: Task) -> Compiled:
     return Compiled(task, time.monotonic() - started, problem)
 
 
-def _compile_ours(case: Case) -> None:
+def _compile_ours(case: Case, inputs: Sequence[TensorSpec | None]) -> None:
     op = case.new_op()
-    for interface, call in op.requests(*case.inputs):
+    for interface, call in op.requests(*inputs):
         op.kernel_for(interface, call)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 __all__ = [
+    "READ",
     "SCHEMA",
     "Board",
     "Ceilings",
@@ -26,7 +27,13 @@ __all__ = [
     "json_schema",
 ]
 
-SCHEMA = "tileops.benchmark/1.2"
+SCHEMA = "tileops.benchmark/2.0"
+
+READ = ("tileops.benchmark/1", "tileops.benchmark/2")
+"""The schemas that are read, by what stands before the minor version.
+
+Files of the first hold medians as host times, every one of them has ceilings.
+"""
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,17 +154,25 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         op: The op.
         workload: The workload: the op's smallest.
-        us: The median by what was called: ``op``, ``bare`` (its compiled functions, one after
-            another on ready buffers), ``empty_like`` (allocating the outputs), and the peers.
+        us: The least of many readings by what was called: ``op``, ``bare`` (its compiled functions,
+            one after another on ready buffers), ``empty_like`` (allocating the outputs), and the
+            peers.
+        over: What the op takes beyond ``bare`` and ``empty_like``.
+        new_size: A call of a size that is new to the op and runs programs that are built: the least
+            of several medians.
         launches: How many compiled functions a call runs; 0 where that is unknown.
         outputs: How many tensors it returns.
+        detail: Why nothing was measured.
     """
 
     op: str
     workload: str
     us: dict[str, float]
+    over: float | None = None
+    new_size: float | None = None
     launches: int = 0
     outputs: int = 1
+    detail: str = ""
 
 
 class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,13 +201,23 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run was asked for."""
+    """How a run was asked for.
+
+    Attributes:
+        quick: Whether samples were few and short.
+        seed: Of the inputs.
+        repetitions: Samples of each contestant.
+        cold_bytes: What is read before a replay.
+        peers: The other implementations.
+        hosts_only: Whether host times were measured and nothing else.
+    """
 
     quick: bool
     seed: int
     repetitions: int
     cold_bytes: int
     peers: tuple[str, ...]
+    hosts_only: bool = False
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,12 +226,16 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         created: When it started, ISO 8601 in UTC.
         ops: The ops that it timed.
-        ceilings: The ceilings that it measured, and that its rows are held to.
+        ceilings: The ceilings that it measured, and that its rows are held to; None where it
+            measured host times and nothing else.
+        hosts: The ops whose host times it measured; where two did, those of a part without
+            ceilings are kept.
     """
 
     created: str
     ops: tuple[str, ...]
-    ceilings: Ceilings
+    ceilings: Ceilings | None = None
+    hosts: tuple[str, ...] = ()
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,7 +248,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         settings: How it was asked for.
         board: The GPU.
         versions: Versions by distribution.
-        ceilings: The board's ceilings.
+        ceilings: The board's ceilings; None where there are host times and nothing else.
         rows: The workloads that were reached.
         hosts: Host times.
         unfinished: The workloads that the time did not reach, as ``op/workload``.
@@ -232,7 +261,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     board: Board
     versions: dict[str, str]
-    ceilings: Ceilings
+    ceilings: Ceilings | None = None
     rows: tuple[Row, ...] = ()
     hosts: tuple[HostRow, ...] = ()
     unfinished: tuple[str, ...] = ()

@@ -16,22 +16,25 @@ from typing import Protocol
 import msgspec
 import torch
 
-from harness.case import Case
+from harness.case import Case, smallest_of
 from harness.ceilings import roofline
 from harness.clock import Clock
 from harness.contest import COPY, OURS, Contest
-from harness.host import host_times
+from harness.host_row import host_row, host_times
 from harness.inputs import input_sets, sets_for
 from harness.peers import family_of, peers_of
 from harness.record import HostRow, PeerRow, Results, Row, Timing
 from harness.store import write
 from harness.timing import Effort, Failure, described, measure
 
-__all__ = ["Machine", "Observer", "PeersUntimedError", "Plan", "run"]
-
-
-HOST_ROUNDS = 25
-"""How often the host's clock is read for a call."""
+__all__ = [
+    "Machine",
+    "Observer",
+    "PeersUntimedError",
+    "Plan",
+    "contest_of",
+    "run",
+]
 
 NOT_REACHED = "the time did not reach it"
 NOT_COMPILED = "it was not compiled ahead in time"
@@ -119,7 +122,7 @@ def run(
     waiting = [case.name for case in plan.cases]
     results = msgspec.structs.replace(results, unfinished=tuple(waiting))
     write(results, plan.path)
-    smallest = _smallest(plan.cases)
+    smallest = {case.name for case in smallest_of(plan.cases)}
     longest = 0.0
     for case in plan.cases:
         started = now()
@@ -181,7 +184,7 @@ def _run_peers(
     """Return the row with these peers, and their host times where the case has some."""
     us: dict[str, float] = {}
     try:
-        contest = _contest(case, names, plan, machine, results)
+        contest = contest_of(case, names, plan, machine, results)
         with machine.clock() as clock:
             times = measure(clock, contest.launches(copy=False), plan.effort)
         ours = times[OURS]
@@ -190,7 +193,7 @@ def _run_peers(
         found = {one.name: _peer(one, times.get(one.name), ours) for one in contest.rows}
         if any((one.op, one.workload) == (row.op, row.workload) for one in results.hosts):
             calls = contest.peer_calls()
-            us = host_times(calls, machine.synchronize, plan.host_calls, HOST_ROUNDS)
+            us = host_times(calls, machine.synchronize, plan.host_calls)
     except Exception as error:
         # As for a case: what it has stays in its row, and the others are run.
         detail = described(error)
@@ -218,9 +221,10 @@ def _unfinished(case: Case, plan: Plan) -> tuple[PeerRow, ...]:
     )
 
 
-def _contest(
+def contest_of(
     case: Case, peers: Sequence[str] | None, plan: Plan, machine: Machine, results: Results
 ) -> Contest:
+    """Return a case with its inputs drawn, whose contestants have all run once."""
     settings, family = results.settings, family_of(case.entry.family)
     count = sets_for(case, machine.free_bytes(), settings.cold_bytes, plan.effort.most)
     sets = input_sets(case, count, settings.seed, family.fills)
@@ -244,12 +248,13 @@ def _run_case(
         bytes=case.cost.bytes,
     )
     try:
-        contest = _contest(case, plan.peers, plan, machine, results)
+        contest = contest_of(case, plan.peers, plan, machine, results)
         with machine.clock() as clock:
             times = measure(clock, contest.launches(), plan.effort)
         row = _timed(row, contest, times, results)
         row = msgspec.structs.replace(row, peers=(*row.peers, *_unfinished(case, plan)))
-        return row, _host(contest, plan, machine) if with_host else None
+        host = host_row(contest, machine.synchronize, plan.host_calls) if with_host else None
+        return row, host
     except Exception as error:
         # A case that fails is reported, and the others are run. What it has stays in its row.
         return msgspec.structs.replace(row, detail=described(error)), None
@@ -260,6 +265,7 @@ def _timed(row: Row, contest: Contest, times: dict[str, Timing | Failure], resul
     ours = times[OURS]
     if isinstance(ours, Failure):
         return msgspec.structs.replace(row, detail=ours.reason, peers=contest.rows)
+    assert results.ceilings is not None
     bound, roofline_us = roofline(contest.case, results.ceilings)
     copy = times.get(COPY)
     copied = copy if isinstance(copy, Timing) else None
@@ -283,25 +289,3 @@ def _peer(row: PeerRow, timing: Timing | Failure | None, ours: Timing) -> PeerRo
         return msgspec.structs.replace(row, status="failed", detail=timing.reason)
     speedup = round(timing.median_us / ours.median_us, 4)
     return msgspec.structs.replace(row, timing=timing, speedup=speedup)
-
-
-def _host(contest: Contest, plan: Plan, machine: Machine) -> HostRow:
-    us = host_times(contest.host_calls(), machine.synchronize, plan.host_calls, HOST_ROUNDS)
-    result = contest.subject.result
-    return HostRow(
-        op=contest.case.entry.name,
-        workload=contest.case.workload.name,
-        us=us,
-        launches=len(contest.bare),
-        outputs=1 if isinstance(result, torch.Tensor) else len(result),
-    )
-
-
-def _smallest(cases: Sequence[Case]) -> frozenset[str]:
-    """Return the smallest workload of every op: its device time hides behind the host's."""
-    smallest: dict[str, Case] = {}
-    for case in cases:
-        known = smallest.setdefault(case.entry.name, case)
-        if case.cost.bytes < known.cost.bytes:
-            smallest[case.entry.name] = case
-    return frozenset(case.name for case in smallest.values())

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
-from harness.record import SCHEMA, Results, Row
+from harness.record import READ, SCHEMA, Results, Row
 
 __all__ = ["ResultsFileError", "UnwrittenResultsError", "prepare", "read", "write"]
 
@@ -81,11 +81,11 @@ def write(results: Results, path: Path) -> None:
 
 
 def read(path: Path) -> Results:
-    """Read results of this major version of the schema.
+    """Read results of a major version of the schema that is known.
 
     Raises:
         ResultsFileError: There is no such file, it holds something else, a time or a ceiling in it
-            is not positive, or it lists a workload twice.
+            is not positive or missing, or it lists a workload twice.
     """
     try:
         content = path.read_bytes()
@@ -93,8 +93,9 @@ def read(path: Path) -> Results:
         raise ResultsFileError(path, f"{error.strerror}; run the benchmarks first") from error
     try:
         schema = msgspec.json.decode(content, type=_Header).schema
-        if _major(schema) != _major(SCHEMA):
-            raise ResultsFileError(path, f"it has schema {schema!r}, and this reads {SCHEMA!r}")
+        if schema.rpartition(".")[0] not in READ:
+            known = " and ".join(f"{one}.*" for one in READ)
+            raise ResultsFileError(path, f"it has schema {schema!r}, and this reads {known}")
         results = msgspec.json.decode(content, type=Results)
     except msgspec.DecodeError as error:
         raise ResultsFileError(path, f"{error}; it is no results file of {SCHEMA}") from error
@@ -106,7 +107,10 @@ def read(path: Path) -> Results:
 
 def _problems(results: Results) -> Iterator[str]:
     """Yield what the schema does not exclude, and no run can have measured."""
-    for field, value in msgspec.structs.asdict(results.ceilings).items():
+    if results.ceilings is None and results.rows:
+        yield "ceilings: missing, and the times of its workloads are held to them"
+    ceilings = {} if results.ceilings is None else msgspec.structs.asdict(results.ceilings)
+    for field, value in ceilings.items():
         if value <= 0:
             yield f"ceilings: {field} must be positive, got {value}"
     seen: set[str] = set()
@@ -126,7 +130,3 @@ def _medians(row: Row) -> Iterator[tuple[str, float]]:
     for field, timing in timings.items():
         if timing is not None:
             yield field, timing.median_us
-
-
-def _major(schema: str) -> str:
-    return schema.rsplit(".", 1)[0]

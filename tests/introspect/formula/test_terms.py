@@ -206,3 +206,56 @@ def test_odd_names_are_quoted() -> None:
 def test_outline(term: Term, width: int, lines: list[str]) -> None:
     """A term that is too long for a line has a condition in each, below what joins them."""
     assert list(outline(term, width)) == lines
+
+
+@pytest.mark.parametrize(
+    ("join", "ops", "numbers", "left"),
+    [
+        pytest.param(all_of, "gt gt", (256, 512), "n > 512", id="and-of-lower-ends"),
+        pytest.param(all_of, "le le", (512, 256), "n <= 256", id="and-of-upper-ends"),
+        pytest.param(all_of, "gt ge", (4, 4), "n > 4", id="and-where-one-is-open"),
+        pytest.param(any_of, "le le", (64, 512), "n <= 512", id="or-of-upper-ends"),
+        pytest.param(any_of, "ge gt", (4, 4), "n >= 4", id="or-where-one-is-open"),
+        pytest.param(all_of, "gt le", (4, 9), "n > 4 and n <= 9", id="both-ends"),
+        pytest.param(any_of, "gt le", (9, 4), "n > 9 or n <= 4", id="both-ends-outside"),
+        pytest.param(all_of, "gt ne", (4, 9), "n > 4 and n != 9", id="not-a-bound"),
+    ],
+)
+def test_of_bounds_only_the_deciding_one_is_kept(join, ops, numbers, left) -> None:
+    """A conjunction keeps the strictest bound of a term, a disjunction the loosest."""
+    terms = [compare(op, N, const(one)) for op, one in zip(ops.split(), numbers, strict=True)]
+    assert render(join(terms)) == left
+    for n in range(-2, 520, 3):
+        expected = [evaluate(one, {"n": n}) for one in terms]
+        assert evaluate(join(terms), {"n": n}) is (all if join is all_of else any)(expected)
+
+
+def test_bounds_stay_where_the_first_of_them_stands() -> None:
+    """What was defined behind a bound stays behind it."""
+    ratio = compare("eq", number("mod", const(60), N), const(0))
+    term = all_of((compare("gt", N, const(0)), ratio, compare("gt", N, const(4))))
+    assert render(term) == "n > 4 and 60 % n == 0"
+
+
+@pytest.mark.parametrize(
+    ("term", "text"),
+    [
+        pytest.param(
+            where(negate(member("flag", [True])), SHORT, LONG),
+            "n >= 64 if flag else n <= 4",
+            id="not",
+        ),
+        pytest.param(
+            where(member("flag", [False]), SHORT, LONG), "n >= 64 if flag else n <= 4", id="false"
+        ),
+        pytest.param(
+            number("mul", const(2), number("mul", N, M)), "2 * n * m", id="product-of-a-product"
+        ),
+        pytest.param(
+            number("mul", N, number("div", M, const(2))), "n * (m // 2)", id="product-of-a-quotient"
+        ),
+    ],
+)
+def test_terms_read_plainly(term: Term, text: str) -> None:
+    """No case is asked by a negation, and no bracket is shown that changes nothing."""
+    assert render(term) == text

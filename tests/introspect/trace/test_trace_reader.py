@@ -14,9 +14,15 @@ from tileops.introspect.trace import (
     read_recording,
     recorded_files,
 )
+from tileops.introspect.trace._file import TraceFile
+from tileops.introspect.trace._record import Loser
 
 HEADER = msgspec.json.encode(Header(SCHEMA, 7, ["train.py"], "0.1.0", "2.13.0")) + b"\n"
 RECORD = msgspec.json.encode(CallRecord(op="XFwdOp", module="m", calls=3)) + b"\n"
+
+
+def record(**stated):
+    return msgspec.json.encode(CallRecord(op="XFwdOp", module="m", **stated)) + b"\n"
 
 
 def calls_in(path):
@@ -95,10 +101,36 @@ def test_later_minor_versions_are_read(tmp_path):
         pytest.param(
             HEADER + RECORD.replace(b'"calls":3', b'"calls":"x"'), "line 2: Expected", id="type"
         ),
+        pytest.param(
+            HEADER + RECORD.replace(b'"calls":3', b'"calls":3,"calls":4'),
+            "line 2: states 'calls' twice in one object",
+            id="twice",
+        ),
+        *(
+            pytest.param(
+                HEADER + RECORD + record(**stated),
+                f"line 3: {fragment}",
+                id=name,
+            )
+            for name, stated, fragment in (
+                ("count", {"calls": -1}, "calls must be 0 or more, got -1"),
+                ("time", {"seconds": -0.5}, r"seconds must be 0 or more, got -0\.5"),
+                ("place", {"position": -2}, "position must be 0 or more, got -2"),
+                ("outcome", {"outcome": "zzz"}, "outcome must be one of selected, ambiguous, "),
+                ("no-key", {"outcome": "selected"}, "outcome is 'selected', and the selected key"),
+                ("key", {"outcome": "unserved", "selected": "a"}, "outcome is 'unserved', and the"),
+                ("no-outcome", {"selected": "a"}, "outcome is None, and the selected key 'a'"),
+                (
+                    "stage",
+                    {"outcome": "unserved", "losers": [Loser("fast", "zzz", None)]},
+                    "the stage of fast must be one of device, arch, raised, refused, ",
+                ),
+            )
+        ),
     ],
 )
 def test_what_is_no_recording(tmp_path, content, fragment):
-    """The error names the file, in its folder, and what is wrong with it."""
+    """The error names the file, in its folder, and what is wrong with it, by its line."""
     (tmp_path / "t.7.jsonl").write_bytes(content)
     with pytest.raises(TraceError, match=fragment) as caught:
         read_recording(tmp_path / "t.jsonl")
@@ -116,5 +148,20 @@ def test_no_recording_at_all(tmp_path):
 def test_a_folder_is_no_recording(tmp_path):
     """A folder that is named like a file cannot be read."""
     (tmp_path / "t.7.jsonl").mkdir()
-    with pytest.raises(TraceError, match="cannot be read"):
+    with pytest.raises(TraceError, match="it is no regular file"):
         read_recording(tmp_path / "t.jsonl")
+
+
+def test_a_pipe_is_no_recording(tmp_path):
+    """Nobody waits for what might be written into it."""
+    os.mkfifo(tmp_path / "t.7.jsonl")
+    with pytest.raises(TraceError, match="it is no regular file"):
+        read_recording(tmp_path / "t.jsonl")
+
+
+def test_a_record_that_was_never_counted_is_read(tmp_path):
+    """A process that is killed before it first writes its counts leaves records of no call."""
+    file = TraceFile(tmp_path / "t.jsonl")
+    file.add(CallRecord(op="XFwdOp", module="m"))
+    file.close()
+    assert [calls for _, calls, _ in calls_in(tmp_path / "t.jsonl")] == [0]

@@ -105,6 +105,14 @@ def test_what_cannot_be_decided_is_a_change(members, problem):
     assert problem in change.problem
 
 
+def test_a_device_fact_of_another_version_decides_nothing():
+    """As a fact that the call spec does not have: it is left out."""
+    record = recorded(CALLS[0]).calls[0].record
+    other = replace(record, device_facts={**record.device_facts, "clusters": 3})
+    answer = replay(Recording((), (RecordedCall(other, 1),)), finding(OP))
+    assert (answer.decided, answer.changes) == (1, ())
+
+
 class Layout(enum.Enum):
     ROWS = 1
     COLUMNS = 2

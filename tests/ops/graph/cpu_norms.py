@@ -49,11 +49,12 @@ class CpuKernel(Kernel):
 
     def __init__(self, call):
         super().__init__(call)
-        self.eps = call.eps
+        self.eps, self.dtype = call.eps, call.dtype
 
     def forward(self, *tensors):
         assert all(type(one) in (torch.Tensor, torch.nn.Parameter) for one in tensors)
-        assert all(one.is_contiguous() for one in tensors)
+        assert all(one.is_contiguous() and one.data_ptr() % 16 == 0 for one in tensors)
+        assert {one.dtype for one in tensors} == {self.dtype}
         self.launches.append([tuple(one.shape) for one in tensors])
         outputs = self.compute(*tensors)
         rounded = tuple(one.to(tensors[0].dtype) for one in outputs)

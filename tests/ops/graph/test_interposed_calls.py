@@ -147,6 +147,22 @@ def test_make_fx_traces_the_call(mode):
     check(graph(x, weight, bias), op(x, weight, bias) * 2)
 
 
+@EVERY_OP
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_jit_trace_is_refused(case):
+    """A trace would hold a result that nothing computes, of a recognised call too."""
+    op, launches = case.make()
+    inputs = case.tensors(3)
+    expected = [op(*inputs) for _ in range(5)][-1]
+    launches.clear()
+    for make in (lambda: op, lambda: case.make()[0]):
+        one = make()
+        with pytest.raises(errors.JitTraceError, match=f"{type(op).__name__}: torch.jit.trace"):
+            torch.jit.trace(lambda *tensors, one=one: one(*tensors), tuple(inputs))
+    assert launches == []
+    check(op(*inputs), expected)
+
+
 class Normalized(torch.nn.Module):
     """A module that holds an op."""
 

@@ -262,13 +262,14 @@ def test_reasons(key, facts, reason):
         ),
         pytest.param(
             *(12992, 2048, 1),
-            "serves 2048 channels of short planes and more if each takes more than 207872 bytes "
-            "at 16 an element, got 207872",
+            "serves fewer than 2048 channels of short planes, or any number that each take more "
+            "than 207872 bytes at 16 an element, got 2048 of 207872",
             id="many-that-fit",
         ),
         pytest.param(
             *(16384, 63, 1),
-            "serves 16384 elements of short planes and more in at least 64 channels, got 63",
+            "serves at least 64 channels of short planes, or any number of fewer than 16384 "
+            "elements, got 63 of 16384",
             id="few-channels",
         ),
         pytest.param(
@@ -283,7 +284,8 @@ def test_reasons(key, facts, reason):
         ),
         pytest.param(
             *(32, 256, 3136),
-            "serves 256 channels and more if each takes more than 207872 bytes, got 200704",
+            "serves fewer than 256 channels, or any number that each take more than 207872 bytes, "
+            "got 256 of 200704",
             id="enough-blocks",
         ),
         pytest.param(
@@ -306,7 +308,8 @@ def test_the_reason_against_pairs():
     call = BatchNormBwdCall(arch=90, n=132, c=1024, spatial=196)
     verdicts = {one.key: one for one in BatchNormBwdOp().explain("batch_norm_bwd", call).verdicts}
     assert verdicts["bwd_cluster"].reason == (
-        "serves 256 channels and more if each takes more than 103936 bytes, got 103488"
+        "serves fewer than 256 channels, or any number that each take more than 103936 bytes, "
+        "got 1024 of 103488"
     )
 
 

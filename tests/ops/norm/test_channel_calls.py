@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 
 from tileops import BatchNormBwdOp, BatchNormFwdOp, InstanceNormFwdOp
+from tileops.call_spec import facts_declared
 from tileops.errors import ImpossibleCallError, SignatureError
-from tileops.kernels.norm.call_spec import BatchNormCall
+from tileops.kernels.norm.call_spec import BatchNormCall, LayerNormCall
 from tileops.kernels.norm.channel_calls import BatchNormTrainCall
 from tileops.tensor_spec import TensorSpec
 
@@ -92,34 +95,69 @@ def test_tensors(op, interface, possible, impossible, message):
         op.explain_call(*tensors(op, *impossible), arch=90)
 
 
-@pytest.mark.parametrize(
-    ("interface", "running", "message"),
-    [
-        pytest.param("instance_norm", True, "has_running_stats must be false", id="not-moved"),
-        pytest.param("instance_norm_train", False, "has_running_stats must be true", id="moved"),
-    ],
-)
-def test_the_interface_says_whether_statistics_are_moved(interface, running, message):
-    """Instance normalization has an interface for either."""
-    with pytest.raises(ImpossibleCallError, match=message):
-        INSTANCE.key_for(interface, spec(INSTANCE, interface, 8, 3, 4, running))
-    assert INSTANCE.key_for(interface, spec(INSTANCE, interface, 8, 3, 4, not running))
+def test_statistics_that_are_moved_are_given():
+    """Instance normalization has an interface for either kind of call."""
+    moved = spec(INSTANCE, "instance_norm_train", 8, 3, 4, False)
+    with pytest.raises(ImpossibleCallError, match="has_running_stats must be true"):
+        INSTANCE.key_for("instance_norm_train", moved)
+    assert INSTANCE.key_for("instance_norm", moved)
 
 
-def test_a_call_spec_of_another_interface_is_refused():
-    """Training and inference differ in which calls there are."""
-    call = BatchNormTrainCall(arch=90, n=8, c=3, spatial=4)
-    with pytest.raises(TypeError, match="takes a BatchNormCall call spec, got BatchNormTrainCall"):
-        INFER.key_for("batch_norm_fwd_infer", call)
+def every_interface():
+    """Yield every interface of the channel ops, with its op."""
+    for op in (TRAIN, INFER, BACKWARD, INSTANCE, INSTANCE_INFER):
+        for name, interface in op.interfaces.items():
+            yield op, name, interface
 
 
 def test_the_shared_call_spec_is_taken_and_narrowed():
-    """All six interfaces take a BatchNormCall, and refuse those that they have no call of."""
-    for op in (TRAIN, INFER, BACKWARD, INSTANCE, INSTANCE_INFER):
-        for name, interface in op.interfaces.items():
-            assert interface.request is BatchNormCall
-            running = name != "instance_norm"
-            call = BatchNormCall(arch=90, n=8, c=64, spatial=49, has_running_stats=running)
-            assert op.key_for(name, call)
+    """All six interfaces take a BatchNormCall of default facts, and narrow what calls there are."""
+    call = BatchNormCall(arch=90, n=8, c=64, spatial=49)
+    for op, name, interface in every_interface():
+        assert interface.request is BatchNormCall
+        assert op.key_for(name, call)
+        assert type(op.explain(name, call).call) is interface.narrowed
     with pytest.raises(ImpossibleCallError, match="n \\* spatial must be more than 1 in training"):
         TRAIN.key_for("batch_norm_fwd_train", BatchNormCall(arch=90, n=1, c=64))
+
+
+def test_a_narrowing_has_the_facts_of_the_shared_call_spec():
+    """So the same options and the same defaults ask every interface."""
+    for _, _, interface in every_interface():
+        assert facts_declared(interface.narrowed) == facts_declared(BatchNormCall)
+
+
+def test_a_call_that_a_sibling_narrowed_is_narrowed_anew():
+    """It states the same facts, and the interface that is asked says which calls there are."""
+    call = BatchNormTrainCall(arch=90, n=1, c=3, spatial=4, has_running_stats=False)
+    assert TRAIN.key_for("batch_norm_fwd_train", call)
+    with pytest.raises(ImpossibleCallError, match="has_running_stats must be true in inference"):
+        INFER.key_for("batch_norm_fwd_infer", call)
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggedCall(BatchNormCall):
+    tag: str = "mine"
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggedTrainCall(BatchNormTrainCall):
+    tag: str = "mine"
+
+
+def test_a_call_spec_of_ones_own():
+    """One with further facts is asked about by the shared ones, or kept where it is narrowed."""
+    facts = {"arch": 90, "n": 8, "c": 64, "spatial": 49}
+    shared = TRAIN.explain("batch_norm_fwd_train", TaggedCall(**facts))
+    own = TRAIN.explain("batch_norm_fwd_train", TaggedTrainCall(**facts))
+    assert shared.call == BatchNormTrainCall(**facts)
+    assert own.call.tag == "mine"
+    assert shared.winner() == own.winner()
+    with pytest.raises(ImpossibleCallError, match="more than 1 in training"):
+        TRAIN.explain("batch_norm_fwd_train", TaggedCall(arch=90, n=1, c=64))
+
+
+def test_a_call_spec_of_another_family_is_refused():
+    """What shares no facts is no call of the interface."""
+    with pytest.raises(TypeError, match="takes a BatchNormCall call spec, got LayerNormCall"):
+        INFER.key_for("batch_norm_fwd_infer", LayerNormCall(arch=90, n=8))

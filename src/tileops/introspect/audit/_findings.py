@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -59,8 +59,15 @@ _SEVERITY: Final = {rule.id: rule.severity for rule in RULES}
 
 
 def findings_of(audit: Audit, root: Path) -> tuple[Finding, ...]:
-    """Return what is to mend, and what is not proved, with paths relative to *root*."""
-    return tuple(one for found in audit.interfaces for one in _interface(found, root))
+    """Return what is to mend, and what is not proved.
+
+    Args:
+        audit: The audit.
+        root: The checkout that paths are relative to; of several classes that a finding is about,
+            it stands at one that lies there.
+    """
+    place = root.resolve()
+    return tuple(one for found in audit.interfaces for one in _interface(found, place))
 
 
 def _interface(audit: InterfaceAudit, root: Path) -> Iterator[Finding]:
@@ -83,7 +90,7 @@ def _interface(audit: InterfaceAudit, root: Path) -> Iterator[Finding]:
 def _ambiguity(name: str, clash: Ambiguity, root: Path) -> Finding:
     return _finding(
         "ambiguous-selection",
-        clash.winner,
+        _own((clash.winner, clash.loser), root),
         root,
         f"{name}: {clash.winner.key} and {clash.loser.key} both serve calls where "
         f"{_regions(clash.regions)}, on {', '.join(clash.places)}",
@@ -107,7 +114,7 @@ def _gap(name: str, gap: Gap, root: Path) -> Finding:
     reasons = [f"{v.key}: {v.reason}" for v in verdicts if v.reason is not None]
     return _finding(
         "unserved-calls",
-        verdicts[0].candidate,
+        _own([one.candidate for one in verdicts], root),
         root,
         f"{name}: no implementation serves calls where {gap.region.text()}, "
         f"on {', '.join(gap.places)}",
@@ -144,7 +151,7 @@ def _doubt(name: str, doubt: Doubt, audit: InterfaceAudit, root: Path) -> Findin
     reasons = "; ".join(map(str, doubt.reasons)) or "the prover gave up"
     return _finding(
         "not-proved",
-        audit.candidates[0],
+        _own(audit.candidates, root),
         root,
         f"{name}: not proved that {doubt.claim} (no counterexample in {doubt.calls} calls): "
         f"{reasons}",
@@ -180,12 +187,26 @@ def _finding(rule: str, candidate: Candidate, root: Path, message: str, *notes: 
     )
 
 
+def _own(candidates: Sequence[Candidate], root: Path) -> Candidate:
+    """Return the first that is of the checkout, whose author reads the finding, or the first."""
+    return next((one for one in candidates if _below(one, root) is not None), candidates[0])
+
+
 def _place(candidate: Candidate, root: Path) -> tuple[str, int]:
     """Return file and line of a class: below *root* where it lies there."""
     location = candidate.location()
     if location is None:
         return candidate.implementation.__module__.replace(".", "/") + ".py", 1
-    file = inspect.getsourcefile(candidate.implementation)
-    if file is not None and Path(file).is_relative_to(root):
-        return Path(file).relative_to(root).as_posix(), location.line
-    return location.file, location.line
+    return _below(candidate, root) or location.file, location.line
+
+
+def _below(candidate: Candidate, root: Path) -> str | None:
+    """Return the file of a class as the checkout names it, None where it has no such file."""
+    if candidate.location() is None:
+        return None
+    file = Path(inspect.getsourcefile(candidate.implementation) or "").resolve()
+    if not file.is_relative_to(root):
+        return None
+    path = file.relative_to(root)
+    # What is installed inside a checkout is no part of it.
+    return None if "site-packages" in path.parts else path.as_posix()

@@ -39,6 +39,8 @@ def _render_junction(op: str, parts: tuple[Term, ...]) -> str:
 
 
 def _render_ite(condition: Term, then: Term, otherwise: Term) -> str:
+    if condition.op == "not" or (condition.op == "in" and condition.args[1:] == (False,)):
+        condition, then, otherwise = negate(condition), otherwise, then
     # Cases follow one another without brackets only behind "else".
     first, asked = _within("ite", then, strictly=True), _within("ite", condition, strictly=True)
     return f"{first} if {asked} else {_within('ite', otherwise)}"
@@ -50,8 +52,8 @@ def _render_pair(op: str, left: Term, right: Term) -> str:
     if op == "add" and right.op == "const" and right.args[0] < 0:
         return f"{_within(op, left)} - {spell(-right.args[0])}"
     sign = _SIGNS.get(op) or _OPERATORS[op]
-    # Equal operators group to the left.
-    after = _within(op, right) if op in ("add", "eq") else _within(op, right, strictly=True)
+    # Equal operators group to the left; where any grouping comes to the same, none is shown.
+    after = _within(op, right) if op in ("add", "eq", "mul") else _within(op, right, strictly=True)
     return f"{_within(op, left)} {sign} {after}"
 
 

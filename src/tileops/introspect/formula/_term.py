@@ -214,7 +214,39 @@ def _junction(op: str, terms: Iterable[Term], absorbing: Term, neutral: Term) ->
                 parts[part] = None
     if not parts:
         return neutral
-    return next(iter(parts)) if len(parts) == 1 else Term(op, *parts)
+    left = _without_weaker(op, parts)
+    return left[0] if len(left) == 1 else Term(op, *left)
+
+
+_BOUND: Final = {
+    "lt": ("above", True),
+    "le": ("above", False),
+    "gt": ("below", True),
+    "ge": ("below", False),
+}
+
+
+def _without_weaker(op: str, parts: Iterable[Term]) -> list[Term]:
+    """Keep of several bounds of one term the one that decides, where the first of them stands.
+
+    What stands between was evaluated where the first one allowed it, and now is where all do.
+    """
+    kept: dict[Any, Term] = {}
+    for part in parts:
+        side = _BOUND.get(part.op)
+        if side is None or value_of(part.args[1]) is None:
+            kept[part] = part
+            continue
+        known = kept.setdefault((side[0], part.args[0]), part)
+        if (_strictness(part) > _strictness(known)) == (op == "and"):
+            kept[side[0], part.args[0]] = part
+    return list(kept.values())
+
+
+def _strictness(bound: Term) -> tuple[Any, bool]:
+    side, open_ended = _BOUND[bound.op]
+    limit = value_of(bound.args[1])
+    return (-limit if side == "above" else limit, open_ended)
 
 
 def where(condition: Term, then: Term, otherwise: Term) -> Term:

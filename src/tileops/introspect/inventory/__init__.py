@@ -6,6 +6,8 @@ made by `tileops.introspect.collection`.
 
 from tileops.introspect.inventory._files import (
     encode,
+    folders_of,
+    merged,
     read_folder,
     read_revision,
     shipped_folder,
@@ -29,6 +31,7 @@ from tileops.introspect.inventory._record import (
     KeyRecord,
     MachineRecord,
     OpRecord,
+    provider,
 )
 
 __all__ = [
@@ -44,9 +47,12 @@ __all__ = [
     "available_of",
     "domain_record",
     "encode",
+    "folders_of",
     "formulas",
     "machine_record",
+    "merged",
     "model_of",
+    "provider",
     "read_folder",
     "read_revision",
     "shipped_folder",

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from tileops.errors import InventoryError
-from tileops.introspect.formula import FormulaSyntaxError, read
-from tileops.introspect.inventory._record import SCHEMA, FamilyRecord
+from tileops.errors import InventoryError, MissingInventoryError
+from tileops.introspect._repeated_names import repeated_name
+from tileops.introspect.formula import FormulaSyntaxError
+from tileops.introspect.inventory._check import RecordFault, check_record
+from tileops.introspect.inventory._record import SCHEMA, FamilyRecord, InterfaceRecord
 
 __all__ = [
     "encode",
+    "folders_of",
+    "merged",
     "read_folder",
     "read_revision",
     "shipped_folder",
@@ -64,6 +68,8 @@ def read_folder(folder: Path) -> Mapping[str, FamilyRecord]:
 
 
 def _content(file: Path) -> bytes:
+    if file.exists() and not file.is_file():
+        raise InventoryError(source=str(file), problem="is no regular file")
     try:
         return file.read_bytes()
     except OSError as error:
@@ -75,22 +81,41 @@ def read_revision(revision: str, folder: str, repository: Path) -> Mapping[str, 
     """Return the families of a folder as they are in a revision of a git repository.
 
     Raises:
-        InventoryError: git does not know the revision, it has no file of an inventory in the
-            folder, or a file holds no inventory.
+        MissingInventoryError: The revision has no file of an inventory in the folder.
+        InventoryError: git does not know the revision, or a file holds no inventory.
     """
-    if not revision or revision.startswith("-"):
-        problem = "this names no revision and no folder"
-        raise InventoryError(source=repr(revision), problem=problem)
-    listed = _git(repository, "ls-tree", "--name-only", f"{revision}:{folder}").decode()
+    try:
+        _git(repository, "rev-parse", "--verify", "--quiet", f"{revision}^{{tree}}")
+    except InventoryError as error:
+        # Quiet where the revision is what is wrong, and only there.
+        said = error.fields["problem"]
+        problem = _UNKNOWN if said == _SILENT else said
+        raise InventoryError(source=revision, problem=problem) from error
+    try:
+        listed = _git(repository, "ls-tree", "--name-only", f"{revision}:{folder}").decode()
+    except InventoryError as error:
+        problem = f"there is no folder {folder}"
+        raise MissingInventoryError(source=revision, problem=problem) from error
     names = [name for name in sorted(listed.splitlines()) if name.endswith(".json")]
     if not names:
         # Two revisions without any would pass for the same.
         source = f"{revision}:{folder}"
-        raise InventoryError(source=source, problem="there is no inventory file")
+        raise MissingInventoryError(source=source, problem="there is no file of one")
     return _families(
         (f"{revision}:{name}", _git(repository, "show", f"{revision}:{folder}/{name}"))
         for name in names
     )
+
+
+def folders_of(revision: str, repository: Path) -> tuple[str, ...]:
+    """Return the folders of a revision that hold inventories, as far as git can tell."""
+    mark = f'"schema": "{SCHEMA.partition("/")[0]}/'
+    try:
+        found = _git(repository, "grep", "-l", "-F", "-e", mark, revision, "--", "*.json")
+    except InventoryError:
+        return ()
+    files = [one.partition(":")[2] for one in found.decode(errors="replace").splitlines()]
+    return tuple(sorted({one.rpartition("/")[0] or "." for one in files}))
 
 
 def _git(repository: Path, *words: str) -> bytes:
@@ -100,8 +125,14 @@ def _git(repository: Path, *words: str) -> bytes:
         raise InventoryError(source=words[-1], problem="git is not installed") from error
     except subprocess.CalledProcessError as error:
         problem = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
-        raise InventoryError(source=words[-1], problem=problem or "git failed") from error
+        raise InventoryError(source=words[-1], problem=problem or _SILENT) from error
+    except ValueError as error:
+        raise InventoryError(source=words[-1], problem=str(error)) from error
     return done.stdout
+
+
+_SILENT: Final = "git failed"
+_UNKNOWN: Final = "there is no such folder, and git knows no such revision"
 
 
 def _families(files: Iterable[tuple[str, bytes]]) -> Mapping[str, FamilyRecord]:
@@ -112,27 +143,32 @@ def _families(files: Iterable[tuple[str, bytes]]) -> Mapping[str, FamilyRecord]:
             if family.schema.rpartition(".")[0] != SCHEMA.rpartition(".")[0]:
                 problem = f"has the schema {family.schema}, expected {SCHEMA}"
                 raise InventoryError(source=name, problem=problem)
-            _check_formulas(family)
+            stem = name.rpartition(":")[2].removesuffix(".json")
+            if family.family != stem:
+                problem = f"holds the family {family.family!r}, and a file is named after its own"
+                raise InventoryError(source=name, problem=problem)
+            twice = repeated_name(content)
+            if twice is not None:
+                raise InventoryError(source=name, problem=f"states {twice!r} twice in one object")
+            _check_records(family)
         except RecursionError as error:
             raise InventoryError(source=name, problem="nests too deep") from error
-        except (msgspec.MsgspecError, FormulaSyntaxError) as error:
+        except (msgspec.MsgspecError, FormulaSyntaxError, RecordFault) as error:
             raise InventoryError(source=name, problem=str(error)) from error
         found[family.family] = with_machines(family)
     return found
 
 
-def _check_formulas(family: FamilyRecord) -> None:
-    """Read every formula once; `read` keeps them.
+def _check_records(family: FamilyRecord) -> None:
+    """Check what every interface states.
 
     Raises:
-        FormulaSyntaxError: One cannot be read.
+        RecordFault: An inventory cannot say it.
+        FormulaSyntaxError: A formula is none.
     """
-    for op in family.ops.values():
-        for one in op.interfaces.values():
-            keys = one.keys.values()
-            texts = [text for key in keys for text in (key.serves, key.raises, key.unknown)]
-            for text in (one.possible, *texts, *(gap.where for gap in one.accepted)):
-                read(text)
+    for name, op in family.ops.items():
+        for interface, one in op.interfaces.items():
+            check_record(name, interface, one)
 
 
 def with_machines(family: FamilyRecord) -> FamilyRecord:
@@ -146,6 +182,47 @@ def with_machines(family: FamilyRecord) -> FamilyRecord:
                 for key, one in op.interfaces.items()
             },
         )
+        for name, op in family.ops.items()
+    }
+    return replace(family, ops=ops)
+
+
+def merged(
+    before: Mapping[str, FamilyRecord], after: Mapping[str, FamilyRecord], ops: Collection[str]
+) -> Mapping[str, FamilyRecord]:
+    """Return an inventory with some ops as they are now and all others as they were written.
+
+    A family that has none of these ops is the same object as before.
+
+    Args:
+        before: What is written.
+        after: The ops as they are now.
+        ops: Their names; those that *after* lacks are left out.
+    """
+    found = {}
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        if old is not None and new is None and not set(ops).intersection(old.ops):
+            found[name] = old
+            continue
+        kept = {} if old is None else {op: one for op, one in old.ops.items() if op not in ops}
+        records = {**kept, **({} if new is None else new.ops)}
+        family = new or old
+        if family is not None and records:
+            family = msgspec.structs.replace(family, ops=dict(sorted(records.items())))
+            found[name] = _without_machines(family)
+    return found
+
+
+def _without_machines(family: FamilyRecord) -> FamilyRecord:
+    """Return the family with the machines of every interface left out that are its own."""
+
+    def stated(one: InterfaceRecord) -> InterfaceRecord:
+        return replace(one, machines=None) if one.machines == family.machines else one
+
+    replace = msgspec.structs.replace
+    ops = {
+        name: replace(op, interfaces={key: stated(one) for key, one in op.interfaces.items()})
         for name, op in family.ops.items()
     }
     return replace(family, ops=ops)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import msgspec
 
@@ -15,10 +16,19 @@ __all__ = [
     "KeyRecord",
     "MachineRecord",
     "OpRecord",
+    "provider",
 ]
 
 SCHEMA = "tileops.inventory/1.0"
 """Name and version of the form; a reader refuses another major version."""
+
+
+_VERSION: Final = re.compile(r" \d\S*$")
+
+
+def provider(distribution: str | None) -> str | None:
+    """Return the name of a distribution without the version that may follow it."""
+    return distribution and _VERSION.sub("", distribution)
 
 
 class MachineRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,7 +60,8 @@ class KeyRecord(msgspec.Struct, frozen=True, omit_defaults=True, rename={"kernel
     Attributes:
         kernel: ``module:qualified name``.
         file: The file of the class, relative to the root it is imported from.
-        distribution: The distribution that registers it; None in-tree.
+        distribution: The distribution that registers it, without its version: a release alone
+            changes no selection. None in-tree.
         module: What must be imported to have it; None where it is had without.
         devices: The device types it runs on.
         archs: The architectures; None for all.

@@ -42,7 +42,8 @@ class Region:
 
     def text(self) -> str:
         """Say where it is."""
-        return ", ".join(render(one) for one in self.conditions) or "every call"
+        parts = _conjuncts(all_of(self.conditions))
+        return ", ".join(render(one) for one in parts if one != TRUE) or "every call"
 
 
 @dataclass(frozen=True)

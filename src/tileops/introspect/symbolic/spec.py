@@ -51,11 +51,13 @@ class SpecForm:
         return Fraction(value) if isinstance(value, float) else value
 
     def call(self, values: Values) -> CallSpec:
-        """Return the call with these facts, its device facts stated."""
+        """Return the call with these facts; device facts are stated, but for those of this CPU."""
         facts = {one.name: self.decode(one.name, values[one.name]) for one in self.facts}
         device_type = values["device_type"]
         stated = {name: values[name] for name in DEVICE_FACTS[1:] if values[name] is not None}
         device = None if device_type == "cuda" and stated else torch.device(str(device_type))
+        if device is not None and device.type == "cpu" and stated == _facts_here(device):
+            stated = {}
         arguments: dict[str, Any] = {**facts, **stated}
         return self.spec(device=device, **arguments)
 
@@ -67,6 +69,12 @@ class SpecForm:
         for one in self.facts:
             found[one.name] = self.encode(one.name, getattr(call, one.name))
         return found
+
+
+def _facts_here(device: torch.device) -> dict[str, int]:
+    facts = facts_of(device)
+    found = {name: getattr(facts, name) for name in DEVICE_FACTS[1:]}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def form_of(spec: type[CallSpec]) -> SpecForm:

@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from tileops.errors import TraceError
-from tileops.introspect.trace._record import SCHEMA, CallRecord, Header
+from tileops.introspect._repeated_names import repeated_name
+from tileops.introspect.trace._record import SCHEMA, CallRecord, Header, fault_of
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def read_recording(path: str | Path) -> Recording:
     headers: list[Header] = []
     calls: list[RecordedCall] = []
     truncated = []
-    for file in recorded_files(Path(path)):
+    for file in _files(Path(path)):
         header, records, whole = _read_file(file)
         if not whole:
             truncated.append(file.name)
@@ -60,6 +61,13 @@ def read_recording(path: str | Path) -> Recording:
     if not headers:
         raise TraceError(path=path, problem=_nothing(Path(path), truncated))
     return Recording(tuple(headers), tuple(calls), tuple(truncated))
+
+
+def _files(path: Path) -> list[Path]:
+    try:
+        return recorded_files(path)
+    except OSError as error:
+        raise TraceError(path=path, problem=f"cannot be read: {error.strerror}") from error
 
 
 def recorded_files(path: Path) -> list[Path]:
@@ -77,6 +85,8 @@ def _nothing(path: Path, truncated: list[str]) -> str:
         return "the process ended before it recorded anything"
     if path.is_dir():
         return "is a folder; a recording is named as it was when it was made"
+    if path.exists():
+        return "is no recording: it is no regular file"
     return f"there is no recording; {path.stem}.PID{path.suffix or '.jsonl'} was looked for too"
 
 
@@ -84,6 +94,8 @@ def _read_file(file: Path) -> tuple[Header | None, list[CallRecord], bool]:
     """Return header, records and whether the file ends with a whole line."""
     header: Header | None = None
     records: list[CallRecord] = []
+    if file.exists() and not file.is_file():
+        raise TraceError(path=file, problem="is no recording: it is no regular file")
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -99,14 +111,26 @@ def _read_file(file: Path) -> tuple[Header | None, list[CallRecord], bool]:
             if kind == "header":
                 header = _checked(file, _HEADER.decode(line))
             elif kind == "call" and header is not None:
-                records.append(_CALL.decode(line))
-        except (msgspec.MsgspecError, RecursionError) as error:
+                records.append(_sound(line, _CALL.decode(line)))
+        except (msgspec.MsgspecError, _UnsoundError, RecursionError) as error:
             why = "nests too deep" if isinstance(error, RecursionError) else str(error)
             problem = f"is no recording: line {number}: {why}"
             raise TraceError(path=file, problem=problem) from error
         if header is None:
             raise TraceError(path=file, problem="is no recording: it has no header")
     return header, records, bool(end) and not rest
+
+
+class _UnsoundError(ValueError):
+    """A record says what nothing recorded can."""
+
+
+def _sound(line: bytes, record: CallRecord) -> CallRecord:
+    twice = repeated_name(line)
+    fault = fault_of(record) if twice is None else f"states {twice!r} twice in one object"
+    if fault is not None:
+        raise _UnsoundError(fault)
+    return record
 
 
 def _lines(body: bytes) -> Iterator[tuple[int, bytes]]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from tileops.selection import Outcome, Stage
+
 SCHEMA = "tileops.trace/1.0"
 
 
@@ -50,7 +52,7 @@ class CallRecord(msgspec.Struct, frozen=True, kw_only=True, tag="call", tag_fiel
     """One kernel request of one specialisation, or a call that makes no request.
 
     Attributes:
-        calls: The number of such calls.
+        calls: The number of such calls; 0 where the process ended before it was first written.
         op: The op's class name.
         module: The module of the op's class.
         place: The line of the program that made the first of the calls.
@@ -111,6 +113,26 @@ class CallRecord(msgspec.Struct, frozen=True, kw_only=True, tag="call", tag_fiel
         if self.selected is None and self.outcome is not None:
             return f"nothing ({self.outcome.replace('_', ' ')})"
         return self.selected or ("no kernel (failed)" if self.error else "other ops")
+
+
+_OUTCOMES = tuple(one.value for one in Outcome)
+_STAGES = tuple(one.value for one in Stage)
+
+
+def fault_of(record: CallRecord) -> str | None:
+    """Say what no recording can say, None of a record that is sound."""
+    for name in ("calls", "position", "seconds"):
+        value = getattr(record, name)
+        if value < 0:
+            return f"{name} must be 0 or more, got {value}"
+    if record.outcome not in (None, *_OUTCOMES):
+        return f"outcome must be one of {', '.join(_OUTCOMES)}, got {record.outcome!r}"
+    if (record.selected is not None) != (record.outcome == Outcome.SELECTED.value):
+        return f"outcome is {record.outcome!r}, and the selected key {record.selected!r}"
+    for one in record.losers:
+        if one.stage not in _STAGES:
+            return f"the stage of {one.key} must be one of {', '.join(_STAGES)}, got {one.stage!r}"
+    return None
 
 
 def collapsed(record: CallRecord) -> CallRecord:

@@ -113,7 +113,9 @@ def _call(spec: type[CallSpec], record: CallRecord) -> CallSpec:
     """
     facts = decode_facts(spec, record.facts)
     stated: dict[str, Any] = {
-        name: value for name, value in record.device_facts.items() if value is not None
+        name: value
+        for name, value in record.device_facts.items()
+        if value is not None and name in spec.DEVICE_FACTS
     }
     device: Any = record.device
     if device is not None and device.startswith("cuda") and stated:

@@ -1,4 +1,4 @@
-"""What a recording says per op: which keys ran how often, and which first choices did not."""
+"""What a recording says per op: which keys ran how often, and which keys of higher rank did not."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class OpSummary:
         calls: How often it was called.
         seconds: How long its kernels took to find or build.
         keys: What served the calls, by interface.
-        refusals: First choices that did not serve, the most calls first.
+        refusals: Keys of higher rank that did not serve, the most calls first.
         errors: What calls raised, the most calls first.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import torch
 
@@ -40,6 +40,8 @@ class GemmCall(CallSpec):
     dtype: torch.dtype = torch.float16
     trans_a: bool = False
     trans_b: bool = True
+
+    ADJUSTABLE: ClassVar[frozenset[str]] = frozenset({"m", "n", "k", "trans_a", "trans_b"})
 
     @property
     def a_in_vectors(self) -> bool:

@@ -10,6 +10,7 @@ import torch
 
 from tileops.device import DeviceFacts, current_facts
 from tileops.kernels.alignment import MISALIGNED, aligned, any_address
+from tileops.kernels.blank import DENSE, blank
 from tileops.kernels.gemm.call_spec import VECTOR, GemmCall, GemmFwdInterface
 from tileops.kernels.kernel import Entry, Kernel
 
@@ -65,7 +66,8 @@ class GemmKernel(Kernel, GemmFwdInterface):
     def bind(self, a: torch.Tensor, b: torch.Tensor) -> Callable[..., Any]:
         """Choose the program once; the rest of a call is the allocation and the launch."""
         m = a.shape[1 if self._trans_a else 0]
-        shape, launch = (m, self._n), self.launch_for(m)
+        launch, empty_like = self.launch_for(m), torch.empty_like
+        like = blank((m, self._n), a.dtype, a.device)
 
         @any_address
         def run(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
@@ -73,7 +75,7 @@ class GemmKernel(Kernel, GemmFwdInterface):
                 return run(aligned(a), aligned(b), out)
             if out is not None and not _takes_results(out):
                 return out.copy_(run(a, b))
-            d = a.new_empty(shape) if out is None else out
+            d = empty_like(like, memory_format=DENSE) if out is None else out
             launch(a, b, d)
             return d
 

@@ -28,7 +28,7 @@ class GemvKernel(GemmKernel):
         if call.m > 1 and call.arch == 90:
             return f"serves one row on arch 90, got {call.m}"
         if call.trans_a and call.m > 1:
-            return f"reads several rows of a one after the other, got trans_a and m {call.m}"
+            return f"serves one row where a is stored transposed, got {call.m}"
         if not call.b_in_vectors:
             return (
                 f"reads rows of b in vectors of {VECTOR} elements, got n {call.n}, k {call.k}, "

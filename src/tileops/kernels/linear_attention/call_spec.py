@@ -43,6 +43,7 @@ class GLACall(CallSpec):
     scale: float = 1.0
     has_initial_state: bool = False
 
+    ADJUSTABLE: ClassVar[frozenset[str]] = frozenset({"dim_k", "dim_v"})
     DERIVED: ClassVar[Mapping[str, str]] = {"scale": "dim_k ** -0.5"}
 
     @classmethod

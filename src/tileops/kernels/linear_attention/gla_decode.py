@@ -9,9 +9,10 @@ import torch
 
 from tileops.device import current_facts
 from tileops.kernels.alignment import MISALIGNED, aligned, any_address
+from tileops.kernels.blank import DENSE, blank
 from tileops.kernels.kernel import Entry
 from tileops.kernels.linear_attention.call_spec import GLACall, GLAFwdInterface
-from tileops.kernels.linear_attention.gla_kernel import DENSE, GLAKernel
+from tileops.kernels.linear_attention.gla_kernel import GLAKernel
 from tileops.kernels.linear_attention.programs.gla_tiles import DecodeTiles, decode_tiles
 
 __all__ = ["GLADecodeKernel"]
@@ -66,7 +67,8 @@ class GLADecodeKernel(GLAKernel, GLAFwdInterface):
     ) -> Callable[..., Any]:
         """Allocate the results and launch; only without a state must its shape be worked out."""
         if initial_state is None:
-            return self._from_zeros((q.shape[0], q.shape[2], q.shape[3], v.shape[3]))
+            shape = (q.shape[0], q.shape[2], q.shape[3], v.shape[3])
+            return self._from_zeros(blank(shape, torch.float32, v.device))
         empty_like = torch.empty_like
 
         @any_address
@@ -88,7 +90,9 @@ class GLADecodeKernel(GLAKernel, GLAFwdInterface):
 
         return run
 
-    def _from_zeros(self, shape: tuple[int, ...]) -> Callable[..., Any]:
+    def _from_zeros(self, state: torch.Tensor) -> Callable[..., Any]:
+        empty_like = torch.empty_like
+
         @any_address
         def run(
             q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor, absent: None
@@ -96,8 +100,7 @@ class GLADecodeKernel(GLAKernel, GLAFwdInterface):
             at = (q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr())
             if (at[0] | at[1] | at[2] | at[3]) & MISALIGNED:
                 return self.forward(aligned(q), aligned(k), aligned(v), aligned(g), None)
-            o = torch.empty_like(v)
-            final = torch.empty(shape, dtype=torch.float32, device=v.device)
+            o, final = empty_like(v), empty_like(state, memory_format=DENSE)
             self._launch(*at, 0, o.data_ptr(), final)
             return o, final
 

@@ -9,10 +9,7 @@ import torch
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.linear_attention.call_spec import GLACall
 
-__all__ = ["DENSE", "WIDTHS", "GLAKernel"]
-
-DENSE = torch.contiguous_format
-"""A new state has its own strides: that of a dim of one element may be anything in a given one."""
+__all__ = ["WIDTHS", "GLAKernel"]
 
 WIDTHS = (32, 64, 128, 256)
 """Widths of keys and of values that the programs are laid out for."""

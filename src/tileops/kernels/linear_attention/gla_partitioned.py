@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from tileops.device import current_facts
+from tileops.kernels.blank import DENSE, blank
 from tileops.kernels.kernel import Entry
 from tileops.kernels.linear_attention.call_spec import GLACall, GLAFwdInterface
 from tileops.kernels.linear_attention.gla_chunked import GLAChunkedKernel
-from tileops.kernels.linear_attention.gla_kernel import DENSE
 from tileops.kernels.linear_attention.programs.gla_tiles import chunk_tiles, partitions
 
 __all__ = ["GLAPartitionedKernel"]
@@ -96,6 +96,7 @@ class GLAPartitionedKernel(GLAChunkedKernel, GLAFwdInterface):
         batch, seq_len, heads, dim_k = q.shape
         dim_v = v.shape[3]
         shape = (batch, heads, dim_k, dim_v)
+        state = blank(shape, torch.float32, v.device)
         blocks = batch * heads * -(-dim_v // self._tiles.width)
         chunks = -(-seq_len // self._tiles.chunk)
         cut = partitions(chunks, blocks, self._sm_count, self._tiles)
@@ -103,7 +104,7 @@ class GLAPartitionedKernel(GLAChunkedKernel, GLAFwdInterface):
         count, span, pieces = cut.count, cut.span, cut.pieces
         piece = span // pieces
         summarise, scan, launch = self._summarise, self._scan, self._launch
-        empty_like, empty, float32 = torch.empty_like, torch.empty, torch.float32
+        empty_like = torch.empty_like
 
         def run(
             q: torch.Tensor,
@@ -112,12 +113,8 @@ class GLAPartitionedKernel(GLAChunkedKernel, GLAFwdInterface):
             g: torch.Tensor,
             initial_state: torch.Tensor | None,
         ) -> tuple[torch.Tensor, torch.Tensor]:
-            o = empty_like(v)
-            if initial_state is None:
-                final, before = empty(shape, dtype=float32, device=v.device), 0
-            else:
-                final = empty_like(initial_state, memory_format=DENSE)
-                before = initial_state.data_ptr()
+            before = 0 if initial_state is None else initial_state.data_ptr()
+            o, final = empty_like(v), empty_like(state, memory_format=DENSE)
             states, fades = final.new_empty(many_states), final.new_empty(many_fades)
             k_at, v_at, g_at, fades_at = k.data_ptr(), v.data_ptr(), g.data_ptr(), fades.data_ptr()
             if count > 1:

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 
 from tileops.device import current_facts
+from tileops.kernels.alignment import MISALIGNED, aligned, any_address
+from tileops.kernels.blank import DENSE, blank
 from tileops.kernels.kernel import Entry
 from tileops.kernels.linear_attention.call_spec import GLACall, GLAFwdInterface
 from tileops.kernels.linear_attention.gla_chunked import GLAChunkedKernel
-from tileops.kernels.linear_attention.gla_kernel import DENSE
 from tileops.kernels.linear_attention.programs.gla_tiles import chunk_tiles
 
 __all__ = ["GLAPrefillKernel"]
@@ -53,10 +54,11 @@ class GLAPrefillKernel(GLAChunkedKernel, GLAFwdInterface):
     ) -> Callable[..., Any]:
         """Count the chunks once; the rest of a call is the allocation and the launch."""
         batch, seq_len, heads, dim_k = q.shape
-        shape = (batch, heads, dim_k, v.shape[3])
+        state = blank((batch, heads, dim_k, v.shape[3]), torch.float32, v.device)
         chunks = -(-seq_len // self._chunk)
         launch, empty_like = self._launch, torch.empty_like
 
+        @any_address
         def run(
             q: torch.Tensor,
             k: torch.Tensor,
@@ -64,13 +66,12 @@ class GLAPrefillKernel(GLAChunkedKernel, GLAFwdInterface):
             g: torch.Tensor,
             initial_state: torch.Tensor | None,
         ) -> tuple[torch.Tensor, torch.Tensor]:
-            o = empty_like(v)
-            if initial_state is None:
-                final, before = torch.empty(shape, dtype=torch.float32, device=v.device), 0
-            else:
-                final = empty_like(initial_state, memory_format=DENSE)
-                before = initial_state.data_ptr()
+            before = 0 if initial_state is None else initial_state.data_ptr()
             q_at, k_at, v_at, g_at = q.data_ptr(), k.data_ptr(), v.data_ptr(), g.data_ptr()
+            if (q_at | k_at | v_at | g_at | before) & MISALIGNED:
+                given = None if initial_state is None else aligned(initial_state)
+                return self.forward(aligned(q), aligned(k), aligned(v), aligned(g), given)
+            o, final = empty_like(v), empty_like(state, memory_format=DENSE)
             launch(q_at, k_at, v_at, g_at, before, o.data_ptr(), final, seq_len, 1, chunks, 1)
             return o, final
 

@@ -1,4 +1,8 @@
-"""The call specs and kernel interfaces of the norm family."""
+"""The call specs and kernel interfaces of the norm family.
+
+`LayerNormCall` is that of rows. `BatchNormCall`, that of channels, is written in `channel_calls`
+beside the calls that each interface narrows it to.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ class BatchNormCall(CallSpec):  # tileops: ignore[contract-placement] -- call_sp
         momentum: How far running statistics move towards those of the batch, 1 for all the way.
         has_weight: Whether channels are scaled.
         has_bias: Whether channels are shifted.
-        has_running_stats: Whether running statistics are given.
+        has_running_stats: Whether running statistics are given; inference needs them, and so does
+            instance normalization that moves them.
     """
 
     n: Annotated[int, Range(1, 2**31 - 1)] = 0
@@ -115,16 +116,12 @@ class BatchNormBwdCall(BatchNormCall):
 
 @dataclasses.dataclass(frozen=True)
 class InstanceNormCall(BatchNormCall):
-    """Instance normalization by the planes' own statistics."""
-
-    has_running_stats: bool = False
+    """Instance normalization by the planes' own statistics; running ones play no part."""
 
     def impossible(self) -> str | None:
         """A plane of one element has no statistics to normalize by."""
         if self.spatial == 1:
             return "spatial must be more than 1 where statistics are taken, got 1"
-        if self.has_running_stats:
-            return "has_running_stats must be false, for none are moved"
         return super().impossible() or self._too_many_planes()
 
 

@@ -63,8 +63,8 @@ class ClusterChannels(ChannelKernel):
         beside = cls.beside(call)
         if beside * size <= room and call.c >= ENOUGH_BLOCKS:
             return (
-                f"serves {ENOUGH_BLOCKS} channels and more if each takes more than "
-                f"{room // beside} bytes, got {size}"
+                f"serves fewer than {ENOUGH_BLOCKS} channels, or any number that each take more "
+                f"than {room // beside} bytes, got {call.c} of {size}"
             )
         most = LARGEST_CLUSTER * (room - _UNEVEN)
         if size > most and not cls._stands(call):
@@ -91,13 +91,14 @@ class ClusterChannels(ChannelKernel):
             return f"serves short planes of more than {SHORT_SLICE} elements, got {length}"
         if ACCESS * length <= room and call.c >= ACCESS // 2 * ENOUGH_BLOCKS:
             return (
-                f"serves {ACCESS // 2 * ENOUGH_BLOCKS} channels of short planes and more if each "
-                f"takes more than {room} bytes at {ACCESS} an element, got {ACCESS * length}"
+                f"serves fewer than {ACCESS // 2 * ENOUGH_BLOCKS} channels of short planes, or any "
+                f"number that each take more than {room} bytes at {ACCESS} an element, "
+                f"got {call.c} of {ACCESS * length}"
             )
         if call.c < LEAST_BESIDE and call.n * call.spatial >= LEAST_SPLIT:
             return (
-                f"serves {LEAST_SPLIT} elements of short planes and more in at least "
-                f"{LEAST_BESIDE} channels, got {call.c}"
+                f"serves at least {LEAST_BESIDE} channels of short planes, or any number of fewer "
+                f"than {LEAST_SPLIT} elements, got {call.c} of {call.n * call.spatial}"
             )
         if length > room - _UNEVEN:
             return f"serves short planes of at most {room - _UNEVEN} elements, got {length}"

@@ -85,20 +85,36 @@ class OpTable:
         return self.known and all(table is None or table.complete for table in tables)
 
     def dispatches(self) -> Iterator[Dispatch]:
-        """Yield the dispatch of each interface whose class is known."""
+        """Yield the dispatch of each interface whose class is known.
+
+        Where a key is registered more than once, there is a dispatch with each of its classes, so
+        that what else is wrong with one shows beside the key that it should not have.
+        """
         for interface in self.interfaces.entries if self.interfaces else ():
             target = interface.target
             if interface.key is None or target is None:
                 continue
-            entries = {
-                entry.key: entry
-                for entry in self.keys()
-                if entry.key is not None and entry.target and entry.target.inherits(target)
-            }
             known = all(e.target is not None and e.target.complete for e in self.keys())
             keys = frozenset(entry.key for entry in self.keys() if entry.key is not None)
             complete = self.complete and known
-            yield Dispatch(self.op, interface.key, target, entries, keys, complete)
+            for entries in self._entries(target):
+                yield Dispatch(self.op, interface.key, target, entries, keys, complete)
+
+    def _entries(self, interface: ClassNode) -> Iterator[dict[str, Entry]]:
+        """Yield the keys of an interface, once with each class that is registered for a key."""
+        stated: dict[str, list[Entry]] = {}
+        for entry in self.keys():
+            if entry.key is not None and entry.target and entry.target.inherits(interface):
+                held = stated.setdefault(entry.key, [])
+                # A mapping that states a key again overrides it; a registration only clashes.
+                if entry.site is None:
+                    held.clear()
+                held.append(entry)
+        usual = {key: entries[-1] for key, entries in stated.items()}
+        yield usual
+        for key, entries in stated.items():
+            for entry in entries[:-1]:
+                yield {**usual, key: entry}
 
 
 def table_of(resolver: Resolver, op: ClassNode, name: str) -> tuple[Table | None, bool]:

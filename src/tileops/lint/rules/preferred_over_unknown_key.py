@@ -145,6 +145,26 @@ class PreferredOverUnknownKey(Rule):
             'AcmeKernel is preferred over "decode_old", which is no key of DecodeFwdOp; '
             'did you mean "gqa_decode"?',
         ),
+        Invalid(
+            "two classes registered under one key",
+            {
+                "src/tileops/ops/d.py": _HEAD + _FAST % '"gqa_decode"' + _OP,
+                "src/tileops_acme/__init__.py": (
+                    "from tileops.backend import Kernel, register_kernel_type\n"
+                    "from tileops.ops.d import DecodeFwdInterface\n\n\n"
+                    "class FirstKernel(Kernel, DecodeFwdInterface):\n"
+                    '    preferred_over = frozenset({[|"acme_one"|]})\n\n\n'
+                    "class SecondKernel(Kernel, DecodeFwdInterface):\n"
+                    '    preferred_over = frozenset({[|"acme_two"|]})\n\n\n'
+                    'register_kernel_type("DecodeFwdOp", "acme", FirstKernel)\n'
+                    'register_kernel_type("DecodeFwdOp", "acme", SecondKernel)\n'
+                ),
+            },
+            (
+                'FirstKernel is preferred over "acme_one", which is no key of DecodeFwdOp',
+                'SecondKernel is preferred over "acme_two", which is no key of DecodeFwdOp',
+            ),
+        ),
     )
 
     def check(self, project: Project) -> Iterator[Report]:

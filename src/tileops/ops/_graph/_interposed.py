@@ -12,6 +12,7 @@ from torch.autograd import forward_ad
 __all__ = ["interposed"]
 
 _modes = torch._C._len_torch_dispatch_stack
+_jit_trace = torch._C._get_tracing_state
 
 _PLAIN = frozenset({type(None), torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
 _NO_DISPATCH = torch.Tensor.__torch_dispatch__
@@ -21,10 +22,13 @@ def interposed(tensors: Iterable[Any]) -> bool:
     """Whether a call must reach torch's dispatcher before it may reach a kernel.
 
     So it is while a dispatch mode is on (fake tensors, ``make_fx``, flop counters), inside a
-    transform of ``torch.func`` or a level of forward-mode differentiation, and when an input is of
-    a subclass that dispatches, as fake tensors are.
+    transform of ``torch.func`` or a level of forward-mode differentiation, while
+    ``torch.jit.trace`` records, and when an input is of a subclass that dispatches, as fake tensors
+    are.
     """
     if _modes() or peek_interpreter_stack() is not None or forward_ad._current_level >= 0:
+        return True
+    if _jit_trace() is not None:
         return True
     return any(
         type(one) not in _PLAIN

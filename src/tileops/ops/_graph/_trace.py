@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tileops.errors import MissingSignatureError
+import torch
+
+from tileops.errors import JitTraceError, MissingSignatureError
 from tileops.manifest import BufferDecl, ParamDecl
 from tileops.ops._graph._instances import checks_of
 from tileops.ops._graph._mixture import check_mixture
@@ -38,7 +40,11 @@ def as_node(
         GradientThroughNodeError: An input requires a gradient.
         MappedCallError: The call is inside ``torch.func.vmap``.
         NoMemoryError: Some of the tensors are fake.
+        JitTraceError: ``torch.jit.trace`` records the call.
     """
+    if torch._C._get_tracing_state() is not None:
+        # Sizes are tensors there, which the checks could not compare.
+        raise JitTraceError(op=type(op).__name__)
     if op.checks is None:
         raise MissingSignatureError(op=type(op).__name__)
     op.checks.check(described(op.checks.signature, inputs), buffers, execution)

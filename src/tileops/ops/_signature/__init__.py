@@ -7,6 +7,7 @@ from tileops.errors import ResultError, SignatureError
 from tileops.ops._signature._bound import BoundCall
 from tileops.ops._signature._checks import CallChecks
 from tileops.ops._signature._cost import Cost, cost_of
+from tileops.ops._signature._dims import shape_of
 from tileops.ops._signature._params import check_params
 from tileops.ops._signature._plain_results import plain_results
 from tileops.ops._signature._results import check_results, empty_outputs
@@ -25,6 +26,7 @@ __all__ = [
     "cost_of",
     "empty_outputs",
     "plain_results",
+    "shape_of",
     "workload_inputs",
     "workload_params",
 ]

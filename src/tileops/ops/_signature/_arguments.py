@@ -14,6 +14,9 @@ from tileops.errors import (
 from tileops.manifest import BufferDecl, FormError, ParamDecl, nearest
 from tileops.ops._signature._describe import described, dtype_of, manifest_value, one_of
 
+LARGEST = 2.0**127
+"""The magnitude of a number, at most: float32 holds it, with a small factor folded into it too."""
+
 
 def check_keywords(
     op: str, kind: str, decls: Sequence[ParamDecl | BufferDecl], values: Mapping[str, Any]
@@ -32,7 +35,7 @@ def check_value(op: str, decl: ParamDecl, value: Any) -> Any:
 
     Raises:
         ArgumentTypeError: The value has another type.
-        ArgumentValueError: The value is none of the choices, no finite number, or an integer
+        ArgumentValueError: The value is none of the choices, no finite number, or a number
             that no tensor and no kernel can hold.
     """
     try:
@@ -47,6 +50,13 @@ def check_value(op: str, decl: ParamDecl, value: Any) -> Any:
     if isinstance(kept, float) and not math.isfinite(kept):
         raise ArgumentValueError(
             op=op, tensor=decl.name, requirement="be finite", given=described(value)
+        )
+    if isinstance(kept, float) and abs(kept) > LARGEST:
+        raise ArgumentValueError(
+            op=op,
+            tensor=decl.name,
+            requirement="be at most 2**127 in magnitude",
+            given=described(value),
         )
     if not _fits_64_bits(kept):
         raise ArgumentValueError(

@@ -28,8 +28,6 @@ class BoundCall:
         dtypes: The dtype variables bound.
         inputs: The description of every input by name, in order; None where absent.
         written: The inputs that the call writes in place, in order.
-        copied: The inputs that the op must make contiguous first, in order: not written, and
-            not contiguous.
         outputs: The description of every output the call returns by name, in order.
         aliases: The outputs that are a written input given back: output name to input name.
         buffers: The outputs that a buffer receives: output name to keyword.
@@ -43,7 +41,6 @@ class BoundCall:
     dtypes: Mapping[str, torch.dtype]
     inputs: Mapping[str, TensorSpec | None]
     written: tuple[str, ...]
-    copied: tuple[str, ...]
     outputs: Mapping[str, TensorSpec]
     aliases: Mapping[str, str]
     buffers: Mapping[str, str]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
 from tileops.manifest import Scope, Signature
 from tileops.ops._signature._arguments import check_keywords, check_value
-from tileops.ops._signature._bound import BoundCall, Values
+from tileops.ops._signature._bound import BoundCall
 from tileops.ops._signature._describe import dtype_of, manifest_value
 from tileops.ops._signature._dims import bind_dims
 from tileops.ops._signature._dtypes import bind_dtypes, check_buffer_dtypes, output_dtypes
@@ -46,7 +47,8 @@ class CallChecks:
         """
         self.op = op
         self.signature = signature
-        self.params: Mapping[str, Any] = check_params(op, signature, params)
+        # Ops with equal parameters share them.
+        self.params = MappingProxyType(check_params(op, signature, params))
         self._values = {name: manifest_value(value) for name, value in self.params.items()}
         self._narrowed = narrowed(signature, self._values)
 
@@ -91,7 +93,6 @@ class CallChecks:
         outputs = infer_outputs(op, signature, scope, dtypes, specs, device=device)
         check_buffer_shapes(op, signature, receiving, outputs)
 
-        written = self._written(scope)
         return BoundCall(
             op=op,
             device=device,
@@ -99,8 +100,7 @@ class CallChecks:
             dims=dims,
             dtypes={name: dtype_of(value) for name, value in variables.items()},
             inputs={decl.name: specs.get(decl.name) for decl in signature.inputs},
-            written=written,
-            copied=_copied(specs, written),
+            written=self._written(scope),
             outputs=outputs,
             aliases={d.name: d.alias for d in signature.outputs if d.alias and d.name in outputs},
             buffers={b.output: b.name for b in signature.buffers if b.name in receiving},
@@ -128,9 +128,3 @@ class CallChecks:
             for decl in self._narrowed.inputs
             if decl.name in scope.given and decl.written.evaluate(scope)
         )
-
-
-def _copied(specs: Values, written: Sequence[str]) -> tuple[str, ...]:
-    return tuple(
-        name for name, spec in specs.items() if name not in written and not spec.is_contiguous
-    )

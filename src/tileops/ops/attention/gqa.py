@@ -20,8 +20,8 @@ from tileops.kernels.attention.gqa.fp8_decode import GQADenseFP8DecodeKernel
 from tileops.kernels.attention.gqa.prefill import GQADensePrefillKernel
 from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
+from tileops.ops._filled import FILLED
 from tileops.ops._recognise import modes
-from tileops.ops.attention._unit_scale import UnitScale
 from tileops.ops.op import Op, Request
 
 __all__ = ["GQADenseFwdOp"]
@@ -78,7 +78,6 @@ class GQADenseFwdOp(Op):
         self.sm_scale: float | None = self.params["sm_scale"]
         self.softcap: float = self.params["softcap"] or 0.0
         self.out_dtype: torch.dtype | None = self.params["out_dtype"]
-        self._unit = UnitScale()
 
     def __call__(
         self,
@@ -146,7 +145,7 @@ class GQADenseFwdOp(Op):
         assert k is not None
         if q.dtype != torch.float8_e4m3fn or all(one is not None for one in scales):
             return kernel.bind(*inputs)
-        ones = self._unit.of(q.shape[0], k.shape[2], q.device)
+        ones = FILLED.of(1.0, (q.shape[0], k.shape[2]), torch.float32, q.device)
         given = [ones if one is None else one for one in scales]
         run = kernel.bind(q, k, v, *given)
 

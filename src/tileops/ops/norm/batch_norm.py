@@ -153,9 +153,12 @@ class BatchNormFwdOp(Op):
         size = BatchNormTrainFwdInterface.workspace(call)
         run = kernel.bind(*inputs, scratch(size, input))
         if not size:
-            return like(run, lambda *inputs: run(*inputs, None))
+            return like(run, lambda x, mean, var, w, b: run(x, mean, var, w, b, None))
         f32 = torch.float32
-        return like(run, lambda *inputs: run(*inputs, inputs[0].new_empty(size, dtype=f32)))
+        return like(
+            run,
+            lambda x, mean, var, w, b: run(x, mean, var, w, b, x.new_empty(size, dtype=f32)),
+        )
 
     def _describe(self, *inputs: Any) -> BatchNormCall | None:
         input, running_mean, _, weight, bias = [*inputs, *_ABSENT][:5]

@@ -100,9 +100,12 @@ class BatchNormBwdOp(Op):
         size = BatchNormBwdInterface.workspace(call)
         run = kernel.bind(*inputs, scratch(size, input))
         if not size:
-            return like(run, lambda *inputs: run(*inputs, None))
+            return like(run, lambda dy, x, mean, rstd, w: run(dy, x, mean, rstd, w, None))
         f32 = torch.float32
-        return like(run, lambda *inputs: run(*inputs, inputs[1].new_empty(size, dtype=f32)))
+        return like(
+            run,
+            lambda dy, x, mean, rstd, w: run(dy, x, mean, rstd, w, x.new_empty(size, dtype=f32)),
+        )
 
     def _describe(self, *inputs: Any) -> BatchNormCall | None:
         weight = inputs[4] if len(inputs) > 4 else None

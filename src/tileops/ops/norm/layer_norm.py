@@ -14,8 +14,8 @@ from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, LayerNormFwdInterface
 from tileops.kernels.norm.layer_norm import LayerNormKernel
+from tileops.ops._filled import FILLED
 from tileops.ops._recognise import modes
-from tileops.ops.norm._affine import AffineIdentity
 from tileops.ops.norm._rows import rows_of
 from tileops.ops.op import Op, Request
 
@@ -44,7 +44,6 @@ class LayerNormFwdOp(Op):
         super().__init__(target=target, normalized_shape=shape, eps=eps)
         self.normalized_shape: tuple[int, ...] = self.params["normalized_shape"]
         self.eps: float = self.params["eps"]
-        self._affine = AffineIdentity(self.normalized_shape)
 
     def __call__(
         self,
@@ -91,7 +90,10 @@ class LayerNormFwdOp(Op):
         assert input is not None
         if weight is not None and bias is not None:
             return rows_of(kernel, self.normalized_shape, input, weight, bias)
-        ones, zeros = self._affine.like(input)
+        ones, zeros = (
+            FILLED.of(value, self.normalized_shape, input.dtype, input.device)
+            for value in (1.0, 0.0)
+        )
         run = rows_of(kernel, self.normalized_shape, input, ones, zeros)
         if weight is None and bias is None:
             return like(run, lambda input, weight, bias: run(input, ones, zeros))

@@ -14,8 +14,8 @@ from tileops.kernels.interface import KernelInterface
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import LayerNormCall, RMSNormFwdInterface
 from tileops.kernels.norm.rms_norm import RMSNormKernel
+from tileops.ops._filled import FILLED
 from tileops.ops._recognise import modes
-from tileops.ops.norm._affine import AffineIdentity
 from tileops.ops.norm._rows import rows_of
 from tileops.ops.op import Op, Request
 
@@ -47,7 +47,6 @@ class RMSNormFwdOp(Op):
         super().__init__(target=target, normalized_shape=shape, eps=eps)
         self.normalized_shape: tuple[int, ...] = self.params["normalized_shape"]
         self.eps: float | None = self.params["eps"]
-        self._affine = AffineIdentity(self.normalized_shape)
 
     def __call__(self, x: torch.Tensor, weight: torch.Tensor | None = None) -> torch.Tensor:
         """Normalize *x*; nothing is written in place.
@@ -89,6 +88,6 @@ class RMSNormFwdOp(Op):
         assert x is not None
         if weight is not None:
             return rows_of(kernel, self.normalized_shape, x, weight)
-        ones, _ = self._affine.like(x)
+        ones = FILLED.of(1.0, self.normalized_shape, x.dtype, x.device)
         run = rows_of(kernel, self.normalized_shape, x, ones)
         return like(run, lambda x, weight: run(x, ones))

@@ -50,6 +50,8 @@ class Family:
         fills: By input name, how to draw it where normal values are not typical.
         tolerance: By peer name, the distance allowed where the dtype's default is too strict.
         tuned: By peer name, what of a case Triton compiles and tunes that peer for.
+        grows: By op, the dim of its inputs that has a new size from call to call, where that is not
+            the first one.
     """
 
     compositions: Mapping[str, Callable[[Params], Function]] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class Family:
     fills: Mapping[str, Fill] = field(default_factory=dict)
     tolerance: Mapping[str, float] = field(default_factory=dict)
     tuned: Mapping[str, Tuned] = field(default_factory=dict)
+    grows: Mapping[str, str] = field(default_factory=dict)
 
 
 def family_of(name: str) -> Family:

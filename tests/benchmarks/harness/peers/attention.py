@@ -61,5 +61,7 @@ FAMILY = Family(
             "torch": attention,
             **{name: _with(backend) for name, backend in BACKENDS.items()},
         }
-    }
+    },
+    # A sequence that is decoded is longer by one at every step.
+    grows={"GQADenseFwdOp": "Skv"},
 )

@@ -55,6 +55,7 @@ class AttentionCall(CallSpec):
     window: bool = False
     out_dtype: torch.dtype | None = None
 
+    ADJUSTABLE: ClassVar[frozenset[str]] = frozenset({"dim"})
     DERIVED: ClassVar[Mapping[str, str]] = {"is_fp8": "whether dtype is float8_e4m3fn"}
 
     @classmethod

@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
+from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.attention.gqa.form import GQAForm
-from tileops.kernels.attention.gqa.plain import on_plain
+from tileops.kernels.attention.gqa.plain import empty_in, on_plain
 
 __all__ = ["SingleLaunch"]
 
@@ -25,12 +26,15 @@ class SingleLaunch:
         self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *scales: torch.Tensor | None
     ) -> Callable[..., torch.Tensor]:
         """Return what runs calls on tensors with the shapes and strides of these."""
-        launch, dtype, empty_like = self._launch, self._out_dtype, torch.empty_like
-        passed = 2 + sum(one is not None for one in scales)
+        launch, empty_like = self._launch, empty_in(self._out_dtype, q)
+        passed = sum(one is not None for one in scales)
 
-        def run(q: torch.Tensor, *others: Any) -> torch.Tensor:
-            o = empty_like(q, dtype=dtype)
-            launch(q, *others[:passed], o)
+        def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *scales: Any) -> torch.Tensor:
+            if (q.data_ptr() | k.data_ptr() | v.data_ptr()) & MISALIGNED:
+                q, k, v = aligned(q), aligned(k), aligned(v)
+            o = empty_like(q)
+            launch(q, k, v, *scales[:passed], o)
             return o
 
-        return on_plain(run, q, k, v, *scales)
+        # It does not look at where scales start.
+        return on_plain(run if passed else any_address(run), q, k, v, *scales)

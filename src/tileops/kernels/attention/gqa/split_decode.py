@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from tileops.device import DeviceFacts, allocated_apart, current_device
+from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.attention.gqa.form import GQAForm
-from tileops.kernels.attention.gqa.plain import on_plain
+from tileops.kernels.attention.gqa.plain import empty_in, on_plain
 from tileops.kernels.attention.gqa.tickets import Tickets
 from tileops.kernels.attention.gqa.tiling import (
     DecodeTiling,
@@ -58,7 +59,7 @@ class SplitDecode:
         # What a launch without parts to merge is passed, and does not touch.
         self._no_parts, self._no_tickets = allocated_apart(
             lambda: (
-                torch.zeros((1, self._floats), device=device),
+                torch.zeros((1, self._floats), dtype=torch.float32, device=device),
                 torch.zeros(1, dtype=torch.int32, device=device),
             )
         )
@@ -99,25 +100,31 @@ class SplitDecode:
         """
         pairs = q.shape[0] * self._form.heads_kv * head_tiles(self._form.group)
         clusters = self.clusters(pairs, k.shape[1])
-        passed = 2 + sum(one is not None for one in scales)
-        launch, dtype, take = self._launch, self._out_dtype, self._tickets.take
+        passed = sum(one is not None for one in scales)
+        launch, take = self._launch, self._tickets.take
         no_parts, no_tickets = self._no_parts, self._no_tickets
-        empty_like, empty = torch.empty_like, torch.empty
+        empty_like, empty = empty_in(self._out_dtype, q), torch.empty
         size, counters = (pairs * clusters, self._floats), pairs * self._tiling.cluster
 
-        def run_whole(q: torch.Tensor, *others: Any) -> torch.Tensor:
-            o = empty_like(q, dtype=dtype)
-            launch(q, *others[:passed], o, no_parts, no_tickets, 1)
+        def run_whole(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *scales: Any) -> Any:
+            if (q.data_ptr() | k.data_ptr() | v.data_ptr()) & MISALIGNED:
+                q, k, v = aligned(q), aligned(k), aligned(v)
+            o = empty_like(q)
+            launch(q, k, v, *scales[:passed], o, no_parts, no_tickets, 1)
             return o
 
-        def run_split(q: torch.Tensor, *others: Any) -> torch.Tensor:
+        def run_split(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *scales: Any) -> Any:
+            if (q.data_ptr() | k.data_ptr() | v.data_ptr()) & MISALIGNED:
+                q, k, v = aligned(q), aligned(k), aligned(v)
             device = q.device
-            o = empty_like(q, dtype=dtype)
+            o = empty_like(q)
             parts = empty(size, dtype=torch.float32, device=device)
-            launch(q, *others[:passed], o, parts, take(device, counters), clusters)
+            launch(q, k, v, *scales[:passed], o, parts, take(device, counters), clusters)
             return o
 
-        return on_plain(run_whole if clusters == 1 else run_split, q, k, v, *scales)
+        run = run_whole if clusters == 1 else run_split
+        # Neither looks at where scales start.
+        return on_plain(run if passed else any_address(run), q, k, v, *scales)
 
     def clusters(self, pairs: int, seqlen_kv: int) -> int:
         """Return over how many clusters the keys of each of *pairs* heads are split."""

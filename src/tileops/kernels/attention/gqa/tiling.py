@@ -191,7 +191,6 @@ _LARGE_ROW = 128
 """Bytes of a staged row from which eight warps' tiles alone fill the way to memory."""
 
 
-@lru_cache(maxsize=4096)
 def clusters_for(
     pairs: int, seqlen_kv: int, head_bytes: int, tiling: DecodeTiling, sm_count: int
 ) -> int:
@@ -208,6 +207,14 @@ def clusters_for(
         sm_count: Multiprocessors of the device.
     """
     most = math.ceil(seqlen_kv / (tiling.keys * tiling.warps * tiling.cluster))
+    return _best_clusters(pairs, most, head_bytes, tiling, sm_count)
+
+
+# Kept by the steps over the keys, which a decoded sequence has one more of every 64 tokens or so.
+@lru_cache(maxsize=4096)
+def _best_clusters(
+    pairs: int, most: int, head_bytes: int, tiling: DecodeTiling, sm_count: int
+) -> int:
     slots = max(1, sm_count * tiling.resident // tiling.cluster)
     full = max(1, slots // pairs)
     choices = {

@@ -13,7 +13,8 @@ worth tuning stands here.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from functools import partial
 
 from tileops.device import DeviceFacts
 
@@ -138,6 +139,9 @@ class Planes:
         itemsize: Bytes of an element.
         by_columns: Whether they are walked by columns.
         streams: Tensors of this shape that are read for the result.
+        vector: Elements of the widest access that divides a plane, or a sample walked by columns.
+        units: Parts of an access that may belong to different channels.
+        items: What a group is cut into: accesses of a channel, or samples of columns.
     """
 
     samples: int
@@ -146,29 +150,24 @@ class Planes:
     itemsize: int
     by_columns: bool
     streams: int = 1
+    vector: int = field(init=False, repr=False)
+    units: int = field(init=False, repr=False)
+    items: int = field(init=False, repr=False)
 
-    @property
-    def vector(self) -> int:
-        """Elements of the widest access that divides a plane, or a sample walked by columns."""
+    def __post_init__(self) -> None:
+        """Derive what every layout asks for many times."""
         whole = self.channels * self.spatial if self.by_columns else self.spatial
-        return math.gcd(whole, ACCESS // self.itemsize)
-
-    @property
-    def units(self) -> int:
-        """Parts of an access that may belong to different channels."""
-        return self.vector // math.gcd(self.vector, self.spatial)
+        vector = math.gcd(whole, ACCESS // self.itemsize)
+        derive = partial(object.__setattr__, self)
+        derive("vector", vector)
+        derive("units", vector // math.gcd(vector, self.spatial))
+        accesses = self.samples * self.spatial // vector
+        derive("items", self.samples if self.by_columns else accesses)
 
     @property
     def group(self) -> int:
         """Channels that a block takes at least."""
         return self.units
-
-    @property
-    def items(self) -> int:
-        """What a group is cut into: accesses of a channel, or samples of columns."""
-        if self.by_columns:
-            return self.samples
-        return self.samples * self.spatial // self.vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +231,15 @@ def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayo
     items = chunk(planes.items, cluster, planes.by_columns)
     size = items * planes.vector * planes.itemsize * planes.streams
     short = not planes.by_columns and size <= _SHORT_CHANNEL
-    best = None
+    best, most = None, 0
     for group, threads, rows in _shapes(planes, items, _sms(facts)):
         few = planes.by_columns and threads < _LEAST_COLUMN_THREADS
-        if best and (short or few or _kept(best, planes, facts) >= _ENOUGH):
+        if best and (short or few or most >= _ENOUGH):
             break
         layout = _staged(planes, facts, group, threads, rows, cluster)
-        if layout and (best is None or _kept(layout, planes, facts) > _kept(best, planes, facts)):
-            best = layout
+        kept = _kept(layout, planes, facts) if layout else 0
+        if kept > most:
+            best, most = layout, kept
     return best
 
 
@@ -331,15 +331,18 @@ def _staged(
     step = rows if planes.by_columns else threads
     exact = -(-items // step)
     quarter = max(1, 1 << max(0, exact.bit_length() - 3))
-    fits: ChannelLayout | None = None
+    beside = _shared_beside(planes, group, threads, rows, cluster)
+    item = step * _accesses(planes, group) * planes.vector * planes.itemsize * planes.streams
+    fits = resident = 0
     for per in range(exact, -(-exact // quarter) * quarter + 1):
-        layout = _layout(planes, facts, group, threads, rows, cluster, per)
-        if _shared(layout, planes) > (facts.smem_budget or 0):
+        size = per * item + beside
+        if size > (facts.smem_budget or 0):
             break
-        if fits and layout.resident < fits.resident:
+        held = _resident(planes, facts, threads, size, staged=True)
+        if held < resident:
             break
-        fits = layout
-    return fits
+        fits, resident = per, held
+    return _layout(planes, facts, group, threads, rows, cluster, fits) if fits else None
 
 
 def _kept(layout: ChannelLayout, planes: Planes, facts: DeviceFacts) -> int:
@@ -351,13 +354,29 @@ def _kept(layout: ChannelLayout, planes: Planes, facts: DeviceFacts) -> int:
     return beside * accesses * planes.vector * planes.itemsize
 
 
-def _shared(layout: ChannelLayout, planes: Planes) -> int:
-    """Bytes of shared memory of a block: its data and the board of its statistics."""
-    data = layout.staged * layout.vector * planes.itemsize * planes.streams
-    columns = layout.lanes * planes.units
-    entries = 2 * layout.rows * columns if layout.lanes else 3 * layout.threads // 32
-    given = 4 * layout.cluster * layout.group if layout.cluster > 1 else 0
-    return data + 4 * (entries + given + 3 * layout.group) + _ALIGNMENT
+def _accesses(planes: Planes, group: int) -> int:
+    """Accesses of an item: those of a group in one sample, or one of a plane."""
+    return group * planes.spatial // planes.vector if planes.by_columns else 1
+
+
+def _shared_beside(planes: Planes, group: int, threads: int, rows: int, cluster: int) -> int:
+    """Bytes of shared memory of a block beside its data: the board of its statistics."""
+    if planes.by_columns:
+        entries = 2 * rows * _accesses(planes, group) * planes.units
+    else:
+        entries = 3 * threads // 32
+    given = 4 * cluster * group if cluster > 1 else 0
+    return 4 * (entries + given + 3 * group) + _ALIGNMENT
+
+
+def _resident(planes: Planes, facts: DeviceFacts, threads: int, shared: int, staged: bool) -> int:
+    """Blocks of so many threads and bytes of shared memory that a multiprocessor should hold."""
+    arch = facts.arch or 0
+    most = (_RESIDENT_COLUMN_THREADS if planes.units > 1 else _RESIDENT_THREADS)[planes.streams]
+    if not staged:
+        most = min(most, _RESIDENT_PASSING)
+    by_shared = _SM_SHARED[arch] // (shared + _BLOCK_RESERVE)
+    return max(1, min(most // threads, by_shared, _SM_THREADS[arch] // threads, 16))
 
 
 def _layout(
@@ -369,28 +388,22 @@ def _layout(
     cluster: int,
     per: int,
 ) -> ChannelLayout:
-    arch = facts.arch or 0
-    layout = ChannelLayout(
+    lanes = _accesses(planes, group) if planes.by_columns else 0
+    staged = per * (rows * lanes if lanes else threads)
+    data = staged * planes.vector * planes.itemsize * planes.streams
+    shared = data + _shared_beside(planes, group, threads, rows, cluster)
+    return ChannelLayout(
         vector=planes.vector,
         group=group,
-        lanes=group * planes.spatial // planes.vector if planes.by_columns else 0,
+        lanes=lanes,
         threads=threads,
         rows=rows,
         cluster=cluster,
         per=per,
-        resident=1,
+        resident=_resident(planes, facts, threads, shared, staged=per > 0),
         in_flight=_IN_FLIGHT if planes.streams == 1 else _IN_FLIGHT // 2,
-        overlap=False,
+        overlap=(facts.arch or 0) >= _FIRST_CLUSTER_ARCH and data <= _STAGED_EARLY,
     )
-    apart = planes.units > 1
-    most = (_RESIDENT_COLUMN_THREADS if apart else _RESIDENT_THREADS)[planes.streams]
-    if not per:
-        most = min(most, _RESIDENT_PASSING)
-    by_shared = _SM_SHARED[arch] // (_shared(layout, planes) + _BLOCK_RESERVE)
-    resident = min(most // threads, by_shared, _SM_THREADS[arch] // threads, 16)
-    data = layout.staged * layout.vector * planes.itemsize * planes.streams
-    early = arch >= _FIRST_CLUSTER_ARCH and data <= _STAGED_EARLY
-    return replace(layout, resident=max(1, resident), overlap=early)
 
 
 def _sms(facts: DeviceFacts) -> int:
