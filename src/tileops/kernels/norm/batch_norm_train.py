@@ -12,9 +12,8 @@ from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.kernel import Entry
 from tileops.kernels.norm.call_spec import BatchNormCall, BatchNormTrainFwdInterface
 from tileops.kernels.norm.channel_kernel import ChannelKernel
-from tileops.kernels.norm.programs.channel_layout import ChannelLayout
+from tileops.kernels.norm.programs.channel_layout import LEAST_TOGETHER, ChannelLayout
 from tileops.kernels.norm.programs.channel_normal import Factors
-from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 __all__ = ["BatchNormFwdTrainKernel"]
 
@@ -28,6 +27,12 @@ class BatchNormFwdTrainKernel(ChannelKernel, BatchNormTrainFwdInterface):
     general: bool = True
 
     @classmethod
+    def short(cls, call: BatchNormCall) -> bool:
+        """Let many channels whose planes are no whole accesses go together, too."""
+        # 1024 channels of 14 x 14 took 0.83 of the time that a block for each takes.
+        return call.short or (call.c >= LEAST_TOGETHER and cls.straddles(call))
+
+    @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:
         """Identify the build by the layout, the size of a plane, what is computed and its dtype."""
         factors = Factors(call.has_weight, call.has_bias, call.has_running_stats)
@@ -36,7 +41,7 @@ class BatchNormFwdTrainKernel(ChannelKernel, BatchNormTrainFwdInterface):
 
     def __init__(
         self,
-        layout: ChannelLayout | StandingLayout,
+        layout: ChannelLayout,
         spatial: int,
         eps: float,
         momentum: float,

@@ -8,7 +8,9 @@ from tileops.device import allocated_apart
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.programs.channel_layout import (
+    ACCESS,
     BESIDE,
+    LONGEST_COLUMN,
     ChannelLayout,
     Planes,
     passing,
@@ -32,6 +34,18 @@ class ChannelKernel(Kernel):
     def room(cls, call: BatchNormCall) -> int:
         """Return the bytes of data that a block can stage beside its statistics."""
         return (call.smem_budget or 0) - BESIDE
+
+    @classmethod
+    def short(cls, call: BatchNormCall) -> bool:
+        """Return whether neighbouring planes go together, where they wait on the chip."""
+        return call.short
+
+    @classmethod
+    def straddles(cls, call: BatchNormCall) -> bool:
+        """Return whether planes are no whole accesses, and would each fit a block by itself."""
+        size = cls.streams * call.n * call.spatial * call.itemsize
+        uneven = call.spatial * call.itemsize % ACCESS > 0
+        return call.spatial <= LONGEST_COLUMN and uneven and size <= cls.room(call)
 
     @classmethod
     def planes(cls, call: BatchNormCall) -> Planes:

@@ -13,18 +13,10 @@ from tileops.kernels.norm.programs.channel_layout import (
     SHORT_SLICE,
     SLICE,
     ChannelLayout,
+    Planes,
     in_cluster,
 )
-from tileops.kernels.norm.programs.standing_layout import (
-    BESIDE_PIECES,
-    LEAST_IN_TURN,
-    LEAST_STANDING,
-    LONGEST_STANDING,
-    SHORTEST_STANDING,
-    STANDING_STEP,
-    StandingLayout,
-    standing_layout,
-)
+from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 __all__ = ["ClusterChannels"]
 
@@ -40,13 +32,17 @@ class ClusterChannels(ChannelKernel):
     @classmethod
     def refusal(cls, call: BatchNormCall) -> str | None:
         """Refuse channels that one block holds well, and those that no cluster holds."""
-        return cls._unfit_short(call) if call.short else cls._unfit(call)
+        return cls._unfit_short(call) if cls.short(call) else cls._unfit(call)
+
+    @classmethod
+    def planes(cls, call: BatchNormCall) -> Planes:
+        """Walk short planes by columns."""
+        return Planes(call.n, call.c, call.spatial, call.itemsize, cls.short(call), cls.streams)
 
     @classmethod
     def layout(cls, call: BatchNormCall) -> ChannelLayout | StandingLayout:
         """Stage a slice of a channel in each block."""
-        pick = standing_layout if cls._stands(call) else in_cluster
-        layout = pick(cls.planes(call), call.device_facts())
+        layout = in_cluster(cls.planes(call), call.device_facts())
         assert layout is not None
         return layout
 
@@ -54,6 +50,11 @@ class ClusterChannels(ChannelKernel):
     def beside(cls, call: BatchNormCall) -> int:
         """Return how many of many channels a block's memory must hold to hold one better."""
         return 1
+
+    @classmethod
+    def stands(cls, call: BatchNormCall) -> bool:
+        """Return whether blocks go on from channel to channel."""
+        return False
 
     @classmethod
     def _unfit(cls, call: BatchNormCall) -> str | None:
@@ -67,22 +68,9 @@ class ClusterChannels(ChannelKernel):
                 f"than {room // beside} bytes, got {call.c} of {size}"
             )
         most = LARGEST_CLUSTER * (room - _UNEVEN)
-        if size > most and not cls._stands(call):
+        if size > most and not cls.stands(call):
             return f"serves channels that take at most {most} bytes, got {size}"
         return super().refusal(call)
-
-    @classmethod
-    def _stands(cls, call: BatchNormCall) -> bool:
-        """Whether blocks go on from channel to channel: long ones, and many."""
-        plane = call.spatial * call.itemsize
-        slice_ = (call.n + LARGEST_CLUSTER - 1) // LARGEST_CLUSTER * plane * cls.streams
-        return (
-            call.c >= LEAST_IN_TURN
-            and call.n * plane * cls.streams > LEAST_STANDING
-            and SHORTEST_STANDING <= plane <= LONGEST_STANDING
-            and plane % STANDING_STEP == 0
-            and slice_ <= (call.smem_budget or 0) - BESIDE_PIECES
-        )
 
     @classmethod
     def _unfit_short(cls, call: BatchNormCall) -> str | None:

@@ -28,7 +28,7 @@ class WideChannels(ChannelKernel):
         """Refuse planes that are accessed well by themselves, and groups that fit no block."""
         if call.spatial > LONGEST_COLUMN:
             return f"serves planes of at most {LONGEST_COLUMN} elements, got {call.spatial}"
-        if not call.short:
+        if not cls.short(call):
             return (
                 f"serves planes below {SHORTEST_PLANE} bytes or of no whole multiple of "
                 f"{SHORTEST_ACCESS} bytes, got {call.spatial * call.itemsize}"

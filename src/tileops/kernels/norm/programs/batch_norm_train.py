@@ -8,8 +8,6 @@ from tileops.kernels.norm.programs.channel_blocks import channel_blocks
 from tileops.kernels.norm.programs.channel_layout import ChannelLayout
 from tileops.kernels.norm.programs.channel_normal import Factors, channel_normal
 from tileops.kernels.norm.programs.channel_statistics import channel_statistics
-from tileops.kernels.norm.programs.standing_blocks import standing_blocks
-from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +20,7 @@ def build(
     eps: float,
     momentum: float,
     dtype: "torch.dtype",
-    layout: ChannelLayout | StandingLayout,
+    layout: ChannelLayout,
     factors: Factors,
     arch: int,
 ) -> Callable[..., None]:
@@ -43,8 +41,7 @@ def program(spatial, eps, momentum, dtype, layout, factors):
     """Return the program for a layout; *dtype* is TileLang's name of the data's dtype."""
     import tilelang.language as T
 
-    blocks = standing_blocks if isinstance(layout, StandingLayout) else channel_blocks
-    B = blocks(T, spatial, dtype, layout)
+    B = channel_blocks(T, spatial, dtype, layout)
     S = channel_statistics(T, spatial, B)
     N = channel_normal(T, B, S, eps, momentum, factors)
 
@@ -69,35 +66,33 @@ def program(spatial, eps, momentum, dtype, layout, factors):
             S.place(s)
             N.place(s, weight, bias, running_mean, running_var, mean, rstd)
             B.fetch(s)
-            for number in T.serial(B.stops(s)):
-                B.turn_to(s, number)
-                # Asked of memory now, it is there when the statistics are.
-                if S.turns == 1 and s.warp < B.group:
-                    N.ask(s, s.warp)
-                S.moments(s)
-                S.publish_moments(s)
-                B.meet()
+            # Asked of memory now, it is there when the statistics are.
+            if S.turns == 1 and s.warp < B.group:
+                N.ask(s, s.warp)
+            S.moments(s)
+            S.publish_moments(s)
+            B.meet()
+            for turn in T.serial(S.turns):
+                channel = turn * B.warps + s.warp
+                if channel < B.group:
+                    if S.turns > 1:
+                        N.ask(s, channel)
+                    S.merge(s, S.entries, S.published(s, channel))
+                    if B.blocks > 1:
+                        S.exchange(s, channel)
+                    else:
+                        N.finish(s, channel)
+            if B.blocks > 1:
+                S.join(s)
                 for turn in T.serial(S.turns):
-                    channel = turn * B.warps + s.warp
-                    if channel < B.group:
+                    other = turn * B.warps + s.warp
+                    if other < B.group:
                         if S.turns > 1:
-                            N.ask(s, channel)
-                        S.merge(s, S.entries, S.published(s, channel))
-                        if B.blocks > 1:
-                            S.exchange(s, channel)
-                        else:
-                            N.finish(s, channel)
-                if B.blocks > 1:
-                    S.join(s)
-                    for turn in T.serial(S.turns):
-                        other = turn * B.warps + s.warp
-                        if other < B.group:
-                            if S.turns > 1:
-                                N.ask(s, other)
-                            S.merge(s, (1, B.blocks), S.gathered(s, other))
-                            N.finish(s, other)
-                B.release()
-                N.settle(s)
-                N.normalize(s)
+                            N.ask(s, other)
+                        S.merge(s, (1, B.blocks), S.gathered(s, other))
+                        N.finish(s, other)
+            B.release()
+            N.settle(s)
+            N.normalize(s)
 
     return main

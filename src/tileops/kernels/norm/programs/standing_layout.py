@@ -19,8 +19,8 @@ __all__ = [
 BESIDE_PIECES = 8 << 10
 """Bytes of a block's shared memory that statistics and barriers take beside the pieces."""
 
-LEAST_STANDING = 1 << 20
-"""Bytes of a channel from which on its blocks fill the multiprocessors that they run on."""
+LEAST_STANDING = LARGEST_CLUSTER * (104 << 10)
+"""Bytes of a channel beyond which a multiprocessor holds one of its sixteen slices, not two."""
 
 LEAST_IN_TURN = 128
 """Channels from which on every block has several."""
@@ -28,7 +28,7 @@ LEAST_IN_TURN = 128
 SHORTEST_STANDING, LONGEST_STANDING, STANDING_STEP = 1 << 10, 32 << 10, 128
 """Bytes of planes, and what divides them, that fall into pieces neither too long nor too short."""
 
-_THREADS = 512
+_THREADS = 256
 
 # Bytes of a piece: a warp refills it while it works on its others.
 _LONGEST_PIECE, _SHORTEST_PIECE = 4 << 10, 1 << 10
@@ -55,30 +55,23 @@ class StandingLayout:
     standing: int
 
 
-def standing_layout(planes: Planes, facts: DeviceFacts) -> StandingLayout | None:
-    """Lay out channels for clusters that stay; None where they do not fit.
+def standing_layout(planes: Planes, facts: DeviceFacts) -> StandingLayout:
+    """Lay out channels for the largest clusters, which stay.
 
     Args:
         planes: The channels, walked by planes of whole accesses.
         facts: Those of the device.
     """
-    size = planes.spatial * planes.itemsize
-    room = (facts.smem_budget or 0) - BESIDE_PIECES
-    cluster = 1
-    while -(-planes.samples // cluster) * size * planes.streams > room:
-        cluster *= 2
-        if cluster > LARGEST_CLUSTER:
-            return None
-    parts = _parts(size)
-    pieces = -(-planes.samples // cluster) * parts
+    parts = _parts(planes.spatial * planes.itemsize)
+    pieces = -(-planes.samples // LARGEST_CLUSTER) * parts
     return StandingLayout(
         vector=planes.vector,
         threads=_THREADS,
-        cluster=cluster,
+        cluster=LARGEST_CLUSTER,
         parts=parts,
         per=-(-pieces // (_THREADS // 32)),
         # Multiprocessors divide into clusters unevenly: a cluster more would wait for the others.
-        standing=max(1, (facts.sm_count or 1) // cluster - 1),
+        standing=max(1, (facts.sm_count or 1) // LARGEST_CLUSTER - 1),
     )
 
 
