@@ -15,16 +15,9 @@ from tileops.kernels.norm.programs import (
     instance_averages,
     instance_norm,
 )
-from tileops.kernels.norm.programs.channel_layout import (
-    Planes,
-    chunk,
-    in_cluster,
-    on_chip,
-    parts,
-    passing,
-    side_by_side,
-)
+from tileops.kernels.norm.programs.channel_layout import in_cluster, on_chip, parts, passing
 from tileops.kernels.norm.programs.channel_normal import Factors
+from tileops.kernels.norm.programs.channel_planes import Planes, chunk, side_by_side
 from tileops.kernels.norm.programs.infer_layout import infer_layout
 from tileops.kernels.norm.programs.instance_norm import TENSORS
 from tileops.kernels.norm.programs.row_layout import row_layout

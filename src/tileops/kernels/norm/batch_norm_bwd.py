@@ -30,8 +30,13 @@ class BatchNormBwdKernel(ChannelKernel, BatchNormBwdInterface):
     @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:
         """Identify the build by the layout, the size of a plane, the dtype and the scale."""
-        identity = (cls.layout(call), call.spatial, call.dtype, call.has_weight)
+        identity = (cls.walk(call), call.spatial, call.dtype, call.has_weight)
         return identity, lambda: cls(*identity)
+
+    @classmethod
+    def walk(cls, call: BatchNormCall) -> ChannelLayout | StandingLayout:
+        """Lay out the channels of a call: for blocks of one turn, unless a subclass has more."""
+        return cls.layout(call)
 
     def __init__(
         self,

@@ -5,13 +5,8 @@ from __future__ import annotations
 from tileops.kernels.norm.batch_norm_bwd import BatchNormBwdKernel
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.cluster_channels import ClusterChannels
-from tileops.kernels.norm.programs.channel_layout import (
-    ACCESS,
-    LARGEST_CLUSTER,
-    LONGEST_COLUMN,
-    ChannelLayout,
-    Planes,
-)
+from tileops.kernels.norm.programs.channel_layout import LARGEST_CLUSTER, ChannelLayout
+from tileops.kernels.norm.programs.channel_planes import Planes
 from tileops.kernels.norm.programs.standing_layout import (
     BESIDE_PIECES,
     LEAST_IN_TURN,
@@ -37,35 +32,36 @@ class BatchNormBwdClusterKernel(ClusterChannels, BatchNormBwdKernel):
     preferred_over = frozenset({"bwd_wide"})
 
     @classmethod
-    def layout(cls, call: BatchNormCall) -> ChannelLayout | StandingLayout:
-        """Stage a slice of a channel in each block."""
-        if cls.stands(call):
+    def walk(cls, call: BatchNormCall) -> ChannelLayout | StandingLayout:
+        """Stage a slice of a channel in each block, or of several channels in turn."""
+        size = cls.streams * call.n * call.spatial * call.itemsize
+        if size > LEAST_STANDING and cls.stands(call):
             return standing_layout(cls.planes(call), call.device_facts())
-        return super().layout(call)
+        return super().walk(call)
 
     @classmethod
     def stands(cls, call: BatchNormCall) -> bool:
         """Let the blocks of long channels stay where there are many."""
         # 256 channels of 3.2 MB took 0.68 of the time that parts of them take.
         plane = call.spatial * call.itemsize
-        slice_ = (call.n + LARGEST_CLUSTER - 1) // LARGEST_CLUSTER * plane * cls.streams
+        # As many samples as the block with most has, in each.
+        dealt = (call.n + LARGEST_CLUSTER - 1) * plane * cls.streams
         return (
             call.c >= LEAST_IN_TURN
-            and call.n * plane * cls.streams > LEAST_STANDING
             and SHORTEST_STANDING <= plane <= LONGEST_STANDING
             and plane % STANDING_STEP == 0
-            and slice_ <= (call.smem_budget or 0) - BESIDE_PIECES
+            and dealt <= LARGEST_CLUSTER * ((call.smem_budget or 0) - BESIDE_PIECES)
         )
 
     @classmethod
     def beside(cls, call: BatchNormCall) -> int:
         """Leave channels that go together to blocks of their own only if one could hold two."""
         # 256 planes of 14 x 14 of 1024 channels took 0.87 of the time that a block for each takes.
-        uneven = call.spatial % (ACCESS // call.itemsize) > 0
-        return 2 if call.spatial <= LONGEST_COLUMN and uneven else 1
+        return 2 if cls.straddles(call) else 1
 
     @classmethod
     def planes(cls, call: BatchNormCall) -> Planes:
         """Walk them by columns, if a block would hold each: so sixteen surely hold four."""
-        by_columns = call.short or cls.straddles(call)
+        size = cls.streams * call.n * call.spatial * call.itemsize
+        by_columns = call.short or (cls.straddles(call) and size <= cls.room(call))
         return Planes(call.n, call.c, call.spatial, call.itemsize, by_columns, cls.streams)

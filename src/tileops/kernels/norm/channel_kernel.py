@@ -7,15 +7,14 @@ import torch
 from tileops.device import allocated_apart
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import BatchNormCall
-from tileops.kernels.norm.programs.channel_layout import (
+from tileops.kernels.norm.programs.channel_layout import BESIDE, ChannelLayout, passing
+from tileops.kernels.norm.programs.channel_planes import (
     ACCESS,
-    BESIDE,
     LONGEST_COLUMN,
-    ChannelLayout,
+    SHORTEST_ACCESS,
     Planes,
-    passing,
+    side_by_side,
 )
-from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 __all__ = ["ChannelKernel"]
 
@@ -36,16 +35,19 @@ class ChannelKernel(Kernel):
         return (call.smem_budget or 0) - BESIDE
 
     @classmethod
+    def shortest(cls, call: BatchNormCall) -> int:
+        """Return the bytes of the shortest access that is worth more than several planes."""
+        return SHORTEST_ACCESS
+
+    @classmethod
     def short(cls, call: BatchNormCall) -> bool:
         """Return whether neighbouring planes go together, where they wait on the chip."""
-        return call.short
+        return side_by_side(call.spatial, call.itemsize, cls.shortest(call))
 
     @classmethod
     def straddles(cls, call: BatchNormCall) -> bool:
-        """Return whether planes are no whole accesses, and would each fit a block by itself."""
-        size = cls.streams * call.n * call.spatial * call.itemsize
-        uneven = call.spatial * call.itemsize % ACCESS > 0
-        return call.spatial <= LONGEST_COLUMN and uneven and size <= cls.room(call)
+        """Return whether planes that may be walked by columns are no whole accesses."""
+        return call.spatial <= LONGEST_COLUMN and call.spatial % (ACCESS // call.itemsize) > 0
 
     @classmethod
     def planes(cls, call: BatchNormCall) -> Planes:
@@ -53,7 +55,7 @@ class ChannelKernel(Kernel):
         return Planes(call.n, call.c, call.spatial, call.itemsize, call.short, cls.streams)
 
     @classmethod
-    def layout(cls, call: BatchNormCall) -> ChannelLayout | StandingLayout:
+    def layout(cls, call: BatchNormCall) -> ChannelLayout:
         """Lay out the channels of a call that this implementation serves."""
         return passing(cls.planes(call), call.device_facts())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
-    ACCESS,
     ENOUGH_BLOCKS,
     LARGEST_CLUSTER,
     LEAST_BESIDE,
@@ -13,10 +12,9 @@ from tileops.kernels.norm.programs.channel_layout import (
     SHORT_SLICE,
     SLICE,
     ChannelLayout,
-    Planes,
     in_cluster,
 )
-from tileops.kernels.norm.programs.standing_layout import StandingLayout
+from tileops.kernels.norm.programs.channel_planes import ACCESS, Planes
 
 __all__ = ["ClusterChannels"]
 
@@ -40,7 +38,7 @@ class ClusterChannels(ChannelKernel):
         return Planes(call.n, call.c, call.spatial, call.itemsize, cls.short(call), cls.streams)
 
     @classmethod
-    def layout(cls, call: BatchNormCall) -> ChannelLayout | StandingLayout:
+    def layout(cls, call: BatchNormCall) -> ChannelLayout:
         """Stage a slice of a channel in each block."""
         layout = in_cluster(cls.planes(call), call.device_facts())
         assert layout is not None

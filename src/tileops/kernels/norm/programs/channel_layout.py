@@ -1,60 +1,36 @@
 """How blocks walk the channels of a tensor (n, c, *spatial): values picked without TileLang.
 
-A block owns a group of neighbouring channels, or a part of one, and walks it in one of two ways.
-
-*By planes*: one channel, plane after plane, an access every lane. Every access lies in one plane.
-*By columns*: several channels side by side, whose planes together are whole 16-byte accesses, or
-long enough for whole sectors. A thread stays at the same access of every sample, so it meets the
-same channels in each, however an access straddles them.
+A block owns a group of neighbouring channels, or a part of one, and walks it as `channel_planes`
+says.
 
 The constants were chosen by arithmetic and by what was measured for the row norms; all that is
 worth tuning stands here.
 """
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 
 from tileops.device import DeviceFacts
+from tileops.kernels.norm.programs.channel_planes import UNITS_OF_PAIRS, Planes, chunk
 
 __all__ = [
-    "ACCESS",
     "BESIDE",
     "ENOUGH_BLOCKS",
     "LARGEST_CLUSTER",
     "LEAST_BESIDE",
     "LEAST_SPLIT",
     "LEAST_TOGETHER",
-    "LONGEST_COLUMN",
     "MOST_SPLIT_CHANNELS",
+    "MOST_TOGETHER",
     "PARTS",
-    "SHORTEST_ACCESS",
-    "SHORTEST_PLANE",
     "SHORT_SLICE",
     "SLICE",
     "ChannelLayout",
-    "Planes",
-    "chunk",
     "in_cluster",
     "on_chip",
     "parts",
     "passing",
-    "side_by_side",
 ]
-
-SHORTEST_PLANE = 128
-"""Bytes of a plane below which an access of every lane would leave parts of sectors unused."""
-
-LONGEST_COLUMN = 320
-"""Elements of a plane that is walked by columns at most: a row of eight fits a block's threads."""
-
-ACCESS = 16
-"""Bytes of the widest access."""
-
-# Planes of 14 x 14 16-bit elements took 0.95 of the time by themselves, and 0.87 backward.
-SHORTEST_ACCESS = 8
-"""Bytes of the shortest access that serves a plane by itself better than it serves several."""
 
 BESIDE = 24 << 10
 """Bytes of a block's shared memory that statistics and the last turn take beside the data."""
@@ -73,6 +49,9 @@ ENOUGH_BLOCKS = 256
 
 LEAST_TOGETHER = 4 * ENOUGH_BLOCKS
 """Channels from which on four a block leave enough of them."""
+
+MOST_TOGETHER = 512
+"""Samples of which sixteen blocks hold four channels, whatever the planes that go together."""
 
 LEAST_BESIDE = 64
 """Channels of short planes from which on the clusters that hold them fill the device."""
@@ -127,9 +106,6 @@ _PART_ACCESSES = 2048
 # allow. 64 channels of 200 KB took 0.89 of the time that half as many blocks take.
 _FEW_EACH = 4
 
-# Units of an access where two planes end in one.
-_UNITS_OF_PAIRS = 2
-
 # Blocks for every multiprocessor that parts of channels should make.
 _BLOCKS_EACH = 16
 
@@ -137,51 +113,6 @@ _SM_SHARED = {80: 164 << 10, 86: 100 << 10, 89: 100 << 10, 90: 228 << 10}
 _SM_THREADS = {80: 2048, 86: 1536, 89: 1536, 90: 2048}
 _BLOCK_RESERVE = 1 << 10
 _ALIGNMENT = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Planes:
-    """The channels of a tensor, and the streams of data that a program reads of them.
-
-    Attributes:
-        samples: Samples, each with a plane of every channel.
-        channels: Channels.
-        spatial: Elements of a plane.
-        itemsize: Bytes of an element.
-        by_columns: Whether they are walked by columns.
-        streams: Tensors of this shape that are read for the result.
-        vector: Elements of the widest access that divides a plane, or a sample walked by columns.
-        units: Parts of an access that may belong to different channels.
-        items: What a group is cut into: accesses of a channel, or samples of columns.
-    """
-
-    samples: int
-    channels: int
-    spatial: int
-    itemsize: int
-    by_columns: bool
-    streams: int = 1
-    vector: int = field(init=False, repr=False)
-    units: int = field(init=False, repr=False)
-    items: int = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Derive what every layout asks for many times."""
-        whole = self.channels * self.spatial if self.by_columns else self.spatial
-        vector = math.gcd(whole, ACCESS // self.itemsize)
-        derive = partial(object.__setattr__, self)
-        derive("vector", vector)
-        derive("units", vector // math.gcd(vector, self.spatial))
-        accesses = self.samples * self.spatial // vector
-        derive("items", self.samples if self.by_columns else accesses)
-
-    @property
-    def group(self) -> int:
-        """Channels that a block takes at least."""
-        # Four planes of half an access beyond whole ones are whole sectors, which no two blocks
-        # share: backward they took 0.96 of the time that two take.
-        halves = self.units == _UNITS_OF_PAIRS and self.vector * self.itemsize == ACCESS
-        return 4 if halves else self.units
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +157,6 @@ class ChannelLayout:
     def staged(self) -> int:
         """Accesses that a block stages at most, of one stream."""
         return self.per * (self.rows * self.lanes if self.lanes else self.threads)
-
-
-def side_by_side(spatial: int, itemsize: int) -> bool:
-    """Whether planes should be walked by columns: each alone wastes accesses."""
-    size = spatial * itemsize
-    return spatial <= LONGEST_COLUMN and (size % SHORTEST_ACCESS > 0 or size < SHORTEST_PLANE)
 
 
 def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayout | None:
@@ -296,12 +221,6 @@ def in_cluster(planes: Planes, facts: DeviceFacts) -> ChannelLayout | None:
     while (layout := on_chip(planes, facts, blocks)) is None and blocks < LARGEST_CLUSTER:
         blocks *= 2
     return layout
-
-
-def chunk(items: int, parts: int, by_columns: bool) -> int:
-    """Return the items of one of several equal parts; accesses are dealt out in whole sectors."""
-    share = -(-items // parts)
-    return share if by_columns or parts == 1 else -(-share // 8) * 8
 
 
 def _shapes(planes: Planes, items: int, sms: int) -> Iterator[tuple[int, int, int]]:
@@ -387,7 +306,7 @@ def _shared_beside(planes: Planes, group: int, threads: int, rows: int, cluster:
 def _resident(planes: Planes, facts: DeviceFacts, threads: int, shared: int, staged: bool) -> int:
     """Blocks of so many threads and bytes of shared memory that a multiprocessor should hold."""
     arch = facts.arch or 0
-    several = planes.units > _UNITS_OF_PAIRS
+    several = planes.units > UNITS_OF_PAIRS
     most = (_RESIDENT_COLUMN_THREADS if several else _RESIDENT_THREADS)[planes.streams]
     if not staged:
         most = min(most, _RESIDENT_PASSING)

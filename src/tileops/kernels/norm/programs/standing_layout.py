@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from tileops.device import DeviceFacts
-from tileops.kernels.norm.programs.channel_layout import ACCESS, LARGEST_CLUSTER, Planes
+from tileops.kernels.norm.programs.channel_layout import LARGEST_CLUSTER
+from tileops.kernels.norm.programs.channel_planes import ACCESS, Planes
 
 __all__ = [
     "BESIDE_PIECES",
