@@ -52,6 +52,8 @@ def row_blocks(T, n, dtype, layout, tensors):
     copies = shared and access >= 4  # cp.async moves 4, 8 or 16 bytes.
     singly = copies and per <= _AWAITED_SINGLY
     early = registers and per * (streams + factors) <= _HELD
+    # Where a row may lie past the last, the compiler takes a thread's first store to pieces.
+    whole = rows > 1 and access >= 8 and (per > 1 or tail > 0)
     cluster = {"cluster_dims": blocks} if blocks > 1 else {}
     first_rows = _FIRST_ROWS
 
@@ -110,7 +112,7 @@ def row_blocks(T, n, dtype, layout, tensors):
     @T.macro
     def begin():
         T.annotate_min_blocks_per_sm(layout.resident)
-        if copies or blocks > 1:
+        if copies or whole or blocks > 1:
             T.import_source(COPIES)
         # TileLang launches clusters before their predecessor has ended, asked or not.
         if layout.overlap or blocks > 1:
@@ -218,8 +220,16 @@ def row_blocks(T, n, dtype, layout, tensors):
         for i in T.vectorized(V):
             s.packed[i] = T.cast(value[i], dtype)
         if rows == 1 or s.row < s.count:
-            for i in T.vectorized(V):
-                result[s.row, at(s, k) + i] = s.packed[i]
+            if whole:
+                T.call_extern(
+                    "handle",
+                    f"tileops::store_access<{access}>",
+                    T.address_of(result[s.row, at(s, k)]),
+                    T.address_of(s.packed[0]),
+                )
+            else:
+                for i in T.vectorized(V):
+                    result[s.row, at(s, k) + i] = s.packed[i]
 
     @T.macro
     def keep(s, stream, k):
