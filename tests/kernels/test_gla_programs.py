@@ -72,7 +72,7 @@ def test_the_scan_compiles(arch):
     text = compiled(gla_scan.program(128, 128, True), arch, gla_scan.THREADS)
     assert "*(float4*)" in text
     # nvcc would take the conditional one to pieces.
-    assert "store_access<16>" in text
+    assert "store_whole<16>" in text
 
 
 @pytest.mark.parametrize("arch", BUDGET)

@@ -149,7 +149,7 @@ def test_rows_are_moved_sixteen_bytes_at_a_time():
 )
 def test_rows_that_share_a_block_are_stored_whole(n, dtype, stores):
     """Where nvcc would take a conditional store to pieces, an instruction is spelled out."""
-    assert body("layer_norm", n, dtype, 90).count("store_access<16>") == stores
+    assert body("layer_norm", n, dtype, 90).count("store_whole<16>") == stores
 
 
 @needs_nvcc

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from tileops.device import DeviceFacts
 from tileops.kernels.compile import bare_function
 from tileops.kernels.linear_attention.programs.passes import PASSES
-from tileops.kernels.norm.programs.copies import COPIES
+from tileops.kernels.stores import STORES
 
 __all__ = ["AHEAD", "THREADS", "build", "program"]
 
@@ -57,7 +57,7 @@ def program(dim_k, dim_v, has_initial_state):
             value = where % line * 4
             b = sequence // heads
             h = sequence % heads
-            T.import_source(COPIES)
+            T.import_source(STORES)
             state = T.alloc_local((4,), f32)
             added = T.alloc_local((AHEAD, 4), f32)
             fade = T.alloc_local((AHEAD,), f32)
@@ -83,7 +83,7 @@ def program(dim_k, dim_v, has_initial_state):
                             # The compiler would take an assignment to pieces here.
                             T.call_extern(
                                 "handle",
-                                "tileops::store_access<16>",
+                                "tileops::store_whole<16>",
                                 T.address_of(states[turn * AHEAD + n + 1, b, h, key, value]),
                                 T.address_of(state[0]),
                             )
