@@ -151,10 +151,9 @@ class CallSpec:
 
     def resolved(self) -> Self:
         """Return the spec with the device it means: the current one where none is given."""
-        if self.stated_facts():
-            return self
         device: Any = self.device
-        if device is not None and (device.index is not None or device.type == "cpu"):
+        definite = device is not None and (device.index is not None or device.type == "cpu")
+        if definite or self.stated_facts():
             return self
         current = current_device()
         if device is not None and (current is None or device.type != current.type):

@@ -1,4 +1,4 @@
-"""Readings of host time: what one covers, and that the least of each is taken."""
+"""Readings of host time: what one covers, which rounds count, and how a row is made of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import threading
 
 import pytest
-from harness.host import WARM_UP, back_to_back, each_once, least, on_one_core
+from harness.host import STEPS, WARM_UP, back_to_back, each_once, fast_rounds, on_one_core, pace
+from harness.host_row import middle
 
 
 def clock(*ticks):
@@ -25,33 +26,60 @@ def test_a_reading_covers_calls_in_a_row():
     assert (len(calls), len(waits)) == (WARM_UP + 1 + 1000, 1)
 
 
-def test_a_reading_of_new_sizes_is_the_median_of_calls_that_are_made_once():
-    """Each call has two readings of the clock to itself; too few calls are not made."""
+def test_a_reading_of_new_sizes_covers_calls_that_are_made_once():
+    """One more comes first and is not timed; too few calls are not made."""
     calls, waits = [], []
-    made = iter([lambda place=place: calls.append(place) for place in range(5)])
-    read = each_once(made, lambda: waits.append(1), 3, clock(0.0, 4.0, 5.0, 7.0, 8.0, 17.0))
-    assert read() == 4.0
-    assert calls == [0, 1, 2]
+    made = iter([lambda place=place: calls.append(place) for place in range(6)])
+    read = each_once(made, lambda: waits.append(1), 3, clock(5.0, 5.75))
+    assert read() == 0.25
+    assert (calls, len(waits)) == ([0, 1, 2, 3], 1)
     assert read() == math.inf
-    assert (calls, len(waits)) == ([0, 1, 2], 1)
+    assert (calls, len(waits)) == ([0, 1, 2, 3], 1)
 
 
-def test_the_least_of_each_is_taken_in_turns():
-    """A round reads everything once, so that one speed of a core is met by all."""
+def series(order, name, seconds):
+    """Return a reading that notes its name and gives these seconds in turn."""
+    left = iter(seconds)
+
+    def read():
+        order.append(name)
+        return next(left)
+
+    return read
+
+
+def test_the_rounds_count_that_the_core_ran_through_at_its_fastest():
+    """A round that became slow on the way is dropped as one that was slow throughout."""
     order = []
-    slow_then_fast = {"op": [2e-5, 1e-5, 3e-5], "bare": [8e-6, 4e-6, math.inf]}
+    readings = {
+        "op": series(order, "op", [9e-6, 9e-6, 15e-6, 8e-6]),
+        "bare": series(order, "bare", [4e-6, 7e-6, 7e-6, 3e-6]),
+    }
+    paces = [1.05, 1.0, 1.0, *[1.0, 1.0, 1.7], *[1.7, 1.7, 1.7], *[1.0, 1.09, 1.0]]
+    pace = series(order, "pace", paces)
+    rounds = fast_rounds(readings, 4, pace, slack=1.1)
+    assert [{name: round(us) for name, us in one.items()} for one in rounds] == [
+        {"op": 9, "bare": 4},
+        {"op": 8, "bare": 3},
+    ]
+    assert order == ["pace", "op", "pace", "bare", "pace"] * 4
 
-    def reading(name):
-        def read():
-            order.append(name)
-            return slow_then_fast[name].pop(0)
 
-        return read
+def test_the_round_in_the_middle_adds_up():
+    """It is chosen by what the op takes beyond its parts, not by how long any of them took."""
+    rounds = [
+        {"op": 10.0, "bare": 4.0, "empty_like": 2.0},
+        {"op": 9.0, "bare": 4.0, "empty_like": 2.5},
+        {"op": 8.0, "bare": 1.0, "empty_like": 1.0},
+    ]
+    assert middle(rounds) is rounds[0]
+    assert middle([{"op": 9.0, "empty_like": one} for one in (3.0, 1.0, 2.0)])["empty_like"] == 2.0
 
-    readings = {name: reading(name) for name in slow_then_fast}
-    readings["nothing"] = lambda: math.inf
-    assert least(readings, 3) == {"op": 10.0, "bare": 4.0}
-    assert order == ["op", "bare"] * 3
+
+def test_the_pace_is_that_of_a_loop():
+    """Its length is the same every time, and some seconds pass."""
+    assert pace(clock(2.0, 2.5)) == 0.5
+    assert 0 < pace() < STEPS * 1e-5
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system pins no thread")
@@ -81,4 +109,4 @@ def test_a_system_that_pins_nothing_is_measured_all_the_same(monkeypatch):
     """There the thread may move."""
     monkeypatch.delattr(os, "sched_setaffinity", raising=False)
     with on_one_core():
-        assert least({"op": lambda: 1e-6}, 1) == {"op": 1.0}
+        assert fast_rounds({"op": lambda: 2.0}, 1, lambda: 1.0) == [{"op": 2e6}]

@@ -1,9 +1,9 @@
 """Host time: what an eager call costs the caller, from readings of many things in turn.
 
 A core may change its speed several times a second, by half and more. So everything is read in
-many short rounds, one after another in each, and the least reading of each is taken: all of these
-come from the core at its fastest, and their differences mean something. A mean or a median would
-set what one speed gave an op against what another gave its parts.
+many short rounds, one after another in each, and beside a loop of the interpreter that is the same
+work every time. The rounds in which this loop was about as fast as ever count, all others are
+dropped: what is left was read at one speed, and the differences within a round mean something.
 """
 
 from __future__ import annotations
@@ -11,33 +11,49 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice, repeat
 from typing import Any
 
-__all__ = ["Reading", "back_to_back", "each_once", "least", "on_one_core"]
+__all__ = ["Reading", "Round", "back_to_back", "each_once", "fast_rounds", "on_one_core", "pace"]
 
 WARM_UP = 20
+
+SLACK = 1.1
+"""A round counts whose pace was at most so many times the best one."""
+
+STEPS = 2000
+"""Steps of the loop that shows the pace: some twenty microseconds."""
 
 Reading = Callable[[], float]
 """Takes one reading: the seconds of a call."""
 
+Round = Mapping[str, float]
+"""The readings of a round by name, in microseconds."""
 
-def least(readings: Mapping[str, Reading], rounds: int) -> dict[str, float]:
-    """Return the least reading of each in microseconds; what had nothing to read is left out.
+
+def fast_rounds(
+    readings: Mapping[str, Reading], rounds: int, pace: Reading, slack: float = SLACK
+) -> list[Round]:
+    """Return the rounds that the core ran through at its fastest, in microseconds.
 
     Args:
         readings: What to read, by name; a round reads each of them in turn.
-        rounds: How often to read each.
+        rounds: How many rounds to read.
+        pace: Reads work that is always the same, before each reading and after the last.
+        slack: How much slower than ever this may have been in a round that counts.
     """
-    best = dict.fromkeys(readings, math.inf)
+    read: list[tuple[float, Round]] = []
     for _ in range(rounds):
-        for name, read in readings.items():
-            best[name] = min(best[name], read())
-    return {name: round(1e6 * one, 3) for name, one in best.items() if one < math.inf}
+        paces, us = [pace()], {}
+        for name, one in readings.items():
+            us[name] = 1e6 * one()
+            paces.append(pace())
+        read.append((max(paces), us))
+    fastest = min(slowest for slowest, _ in read)
+    return [us for slowest, us in read if slowest <= fastest * slack]
 
 
 def back_to_back(
@@ -71,24 +87,32 @@ def each_once(
     count: int,
     now: Callable[[], float] = time.perf_counter,
 ) -> Reading:
-    """Return what reads the next *count* calls, each made once, and takes their median.
+    """Return what reads the next *count* calls, each made once, in a row.
 
-    A reading for which too few calls are left is infinite.
+    As in `back_to_back` one call more comes first. A reading for which too few calls are left is
+    infinite.
     """
 
     def read() -> float:
-        burst = list(islice(calls, count))
-        if len(burst) < count:
+        burst = list(islice(calls, count + 1))
+        if len(burst) <= count:
             return math.inf
         synchronize()
-        seconds = []
-        for call in burst:
-            start = now()
+        burst[0]()
+        start = now()
+        for call in burst[1:]:
             call()
-            seconds.append(now() - start)
-        return statistics.median(seconds)
+        return (now() - start) / count
 
     return read
+
+
+def pace(now: Callable[[], float] = time.perf_counter) -> float:
+    """Read a loop of the interpreter that does nothing."""
+    start = now()
+    for _ in repeat(None, STEPS):
+        pass
+    return now() - start
 
 
 @contextmanager

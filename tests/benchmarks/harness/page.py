@@ -76,7 +76,7 @@ def _run(results: Results) -> list[str]:
             parts += [f"![Roofline fractions of {op} and its peers]({plot_name(results, op)})\n"]
         parts += [_op_table(rows), *_failures(rows)]
     if results.hosts:
-        text = _MEDIANS_TEXT if results.schema.startswith(f"{READ[0]}.") else _LEAST_TEXT
+        text = _MEDIANS_TEXT if results.schema.startswith(f"{READ[0]}.") else _ROUNDS_TEXT
         parts += ["### Host time\n", text, _host_table(results.hosts)]
     if results.unfinished:
         names = ", ".join(f"`{name}`" for name in results.unfinished)
@@ -84,9 +84,9 @@ def _run(results: Results) -> list[str]:
     return parts
 
 
-_LEAST_TEXT = """\
+_ROUNDS_TEXT = """\
 Microseconds of host time per eager call of the op's smallest workload, from back-to-back calls:
-the least of many short readings, taken in turns.
+the round in the middle of those in which the core was at its fastest; of the peers, the median.
 `bare` is the compiled function on buffers that are ready; `empty_like` allocates the outputs;
 *over* is what our call takes beyond the two.
 *New size* is a call of a size that has not come before and runs a program that is built.

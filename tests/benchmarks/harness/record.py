@@ -154,12 +154,12 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         op: The op.
         workload: The workload: the op's smallest.
-        us: The least of many readings by what was called: ``op``, ``bare`` (its compiled functions,
-            one after another on ready buffers), ``empty_like`` (allocating the outputs), and the
-            peers.
+        us: What was called: ``op``, ``bare`` (its compiled functions, one after another on ready
+            buffers), ``empty_like`` (allocating the outputs), all three from one round of readings;
+            and the peers, each the median of many. The core was at its fastest.
         over: What the op takes beyond ``bare`` and ``empty_like``.
         new_size: A call of a size that is new to the op and runs programs that are built: the least
-            of several medians.
+            of several means of a few.
         launches: How many compiled functions a call runs; 0 where that is unknown.
         outputs: How many tensors it returns.
         detail: Why nothing was measured.

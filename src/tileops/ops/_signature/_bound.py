@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -45,6 +46,11 @@ class BoundCall:
     aliases: Mapping[str, str]
     buffers: Mapping[str, str]
     execution: Mapping[str, Any]
+
+    @cached_property
+    def new(self) -> Mapping[str, TensorSpec]:
+        """The outputs that are no input given back, as in `outputs`."""
+        return {name: spec for name, spec in self.outputs.items() if name not in self.aliases}
 
     @property
     def given(self) -> frozenset[str]:

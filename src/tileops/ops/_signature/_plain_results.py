@@ -24,12 +24,13 @@ def plain_results(
     """
     if call.buffers:
         return None
-    specs = [spec for name, spec in call.outputs.items() if name not in call.aliases]
-    tensors = results if isinstance(results, tuple | list) else (results,)
-    if len(tensors) != len(specs) or (len(specs) == 1) is isinstance(results, tuple | list):
+    specs = call.new
+    several = isinstance(results, tuple | list)
+    tensors = results if several else (results,)
+    if len(tensors) != len(specs) or (len(specs) == 1) is several:
         return None
     taken = {one.untyped_storage().data_ptr() for one in inputs if one is not None}
-    for tensor, spec, shape in zip(tensors, specs, shapes, strict=True):
+    for tensor, spec, shape in zip(tensors, specs.values(), shapes, strict=True):
         if (
             # A subclass may wrap another tensor.
             type(tensor) is not torch.Tensor
@@ -48,5 +49,4 @@ def plain_results(
         taken.add(address)
     if not call.aliases:
         return tuple(tensors)
-    names = (name for name in call.outputs if name not in call.aliases)
-    return in_order(call, dict(zip(names, tensors, strict=True)), inputs)
+    return in_order(call, dict(zip(specs, tensors, strict=True)), inputs)
