@@ -335,7 +335,7 @@ def test_short_planes_are_moved_sixteen_bytes_at_a_time():
     source = lowered("train", 90, n=8, spatial=49).source
     text = source[source.rindex("main_kernel(") :]
     assert "copy_async<16>" in text
-    assert "store_access<16>" in text
+    assert "store_whole<16>" in text
 
 
 def test_an_access_falls_into_units_of_one_channel():

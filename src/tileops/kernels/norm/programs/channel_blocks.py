@@ -12,6 +12,7 @@ import math
 from types import SimpleNamespace
 
 from tileops.kernels.norm.programs.copies import COPIES
+from tileops.kernels.stores import STORES
 
 __all__ = ["channel_blocks"]
 
@@ -40,6 +41,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     staged = per > 0
     copies = staged and access >= 4  # cp.async moves 4, 8 or 16 bytes.
     wide = access >= 8
+    source = (COPIES if copies or blocks > 1 else "") + (STORES if wide else "")
     # Items whose copies are awaited together, so that the first are used while others arrive.
     batch = -(-per // _BATCHES)
     batches = -(-per // batch) if staged else 0
@@ -111,7 +113,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     def begin():
         T.annotate_min_blocks_per_sm(layout.resident)
         if copies or wide or blocks > 1:
-            T.import_source(COPIES)
+            T.import_source(source)
         # TileLang launches clusters before their predecessor has ended, asked or not.
         if layout.overlap or blocks > 1:
             T.pdl_sync()
@@ -301,7 +303,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         if wide:
             T.call_extern(
                 "handle",
-                f"tileops::store_access<{access}>",
+                f"tileops::store_whole<{access}>",
                 T.address_of(s.outputs[result][s.access[0], 0]),
                 T.address_of(s.result[0]),
             )

@@ -1,4 +1,4 @@
-"""CUDA that TileLang has no word for: copies from an address, whole stores, stores in a cluster."""
+"""CUDA that TileLang has no word for: copies from an address, stores in a cluster."""
 
 __all__ = ["COPIES", "PIECES"]
 
@@ -12,17 +12,6 @@ template <int Bytes> __device__ __forceinline__ void copy_async(const void* to, 
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(slot), "l"(from), "n"(Bytes)
                  : "memory");
-}
-// An assignment of 16 bytes becomes four stores where the compiler unrolls the loop around it.
-template <int Bytes> __device__ __forceinline__ void store_access(void* to, const void* from) {
-  if constexpr (Bytes == 16) {
-    uint4 v = *static_cast<const uint4*>(from);
-    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
-                 :: "l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w));
-  } else {
-    uint2 v = *static_cast<const uint2*>(from);
-    asm volatile("st.global.v2.b32 [%0], {%1, %2};" :: "l"(to), "r"(v.x), "r"(v.y));
-  }
 }
 __device__ __forceinline__ void prefetch(const void* from) {
   asm volatile("prefetch.global.L2 [%0];" :: "l"(from));

@@ -53,8 +53,9 @@ def row_blocks(T, n, dtype, layout, tensors):
     copies = shared and access >= 4  # cp.async moves 4, 8 or 16 bytes.
     singly = copies and per <= _AWAITED_SINGLY
     early = registers and per * (streams + factors) <= _HELD
-    # Where a row may lie past the last, the compiler takes a thread's first store to pieces.
-    whole = rows > 1 and access >= 8 and (per > 1 or tail > 0)
+    # Where a row may lie past the last, the compiler takes a thread's first store to pieces; rows
+    # in shared memory have stores in flight beside it, and lose by an instruction that stays put.
+    whole = registers and rows > 1 and access >= 8 and (per > 1 or tail > 0)
     source = (COPIES if copies or blocks > 1 else "") + (STORES if whole else "")
     cluster = {"cluster_dims": blocks} if blocks > 1 else {}
     first_rows = _FIRST_ROWS

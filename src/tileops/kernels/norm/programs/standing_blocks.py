@@ -10,6 +10,7 @@ The functions are those of `channel_blocks`, for the same callers.
 from types import SimpleNamespace
 
 from tileops.kernels.norm.programs.copies import COPIES, PIECES
+from tileops.kernels.stores import STORES
 
 __all__ = ["standing_blocks"]
 
@@ -79,7 +80,7 @@ def standing_blocks(T, spatial, dtype, layout, streams=1):
     @T.macro
     def begin():
         T.annotate_min_blocks_per_sm(1)
-        T.import_source(COPIES + PIECES)
+        T.import_source(COPIES + PIECES + STORES)
         # TileLang launches clusters before their predecessor has ended, asked or not.
         if blocks > 1:
             T.pdl_sync()
@@ -224,7 +225,7 @@ def standing_blocks(T, spatial, dtype, layout, streams=1):
             s.result[i] = T.cast(value[i], dtype)
         T.call_extern(
             "handle",
-            f"tileops::store_access<{access}>",
+            f"tileops::store_whole<{access}>",
             T.address_of(s.outputs[result][s.access[1], 0]),
             T.address_of(s.result[0]),
         )
