@@ -233,6 +233,7 @@ def test_reader_is_asked_again_after_it_failed():
     ("device_type", "reader", "fragment"),
     [
         pytest.param("cuda", raising, "reads CUDA devices itself", id="cuda"),
+        pytest.param("mtia:0", raising, "register it for 'mtia'", id="one-device"),
         pytest.param("xpu", raising, "has registered it already", id="registered-already"),
         pytest.param("mtia", "not a function", "not callable", id="not-callable"),
         pytest.param("", raising, "must be a name", id="no-name"),
@@ -240,7 +241,7 @@ def test_reader_is_asked_again_after_it_failed():
     ],
 )
 def test_refused_registration(device_type, reader, fragment):
-    """CUDA is built in, a type has one reader, and a reader can be called."""
+    """CUDA is built in, a type has one reader for all its devices, and a reader can be called."""
     registry = Registry(entry_points=tuple)
     registry.register_device_facts("xpu", raising)
     with pytest.raises(BackendError, match="register_device_facts") as caught:

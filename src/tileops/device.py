@@ -113,8 +113,13 @@ class FactReaders:
         """Let *reader* say the facts of every device of a type.
 
         Raises:
-            DeviceFactsError: The type is ``cuda``, has a reader, or *reader* is not callable.
+            DeviceFactsError: The type is ``cuda``, has a reader, or names one device of a type;
+                or *reader* is not callable.
         """
+        kind, index, _ = device_type.partition(":")
+        if index:
+            problem = f"a reader is asked of every device of a type; register it for {kind!r}"
+            raise DeviceFactsError(device=device_type, problem=problem)
         if device_type == "cuda":
             raise DeviceFactsError(device=device_type, problem="tileops reads CUDA devices itself")
         if device_type in self._readers:

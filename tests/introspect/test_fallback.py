@@ -220,6 +220,19 @@ def test_it_ends(notices):
     assert len(notices) == 1
 
 
+def test_an_earlier_end_does_not_end_a_later_time():
+    """Whoever asked before, and ends it once more, leaves the notices of another alone."""
+    earlier = warn_on_fallback()
+    earlier()
+    later = warn_on_fallback()
+    try:
+        earlier()
+        with pytest.warns(FallbackWarning, match="half refused"):
+            make(half=Half, anything=Anything)(rows())
+    finally:
+        later()
+
+
 @pytest.mark.parametrize("action", ["error", "ignore"])
 def test_filters_of_the_program(capsys, action):
     """A filter may silence notices; one that makes them errors does not fail the call."""

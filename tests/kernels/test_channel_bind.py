@@ -15,8 +15,9 @@ from tileops.kernels.norm.batch_norm_train import BatchNormFwdTrainKernel
 from tileops.kernels.norm.batch_norm_train_split import BatchNormFwdTrainSplitKernel
 from tileops.kernels.norm.instance_norm import InstanceNormKernel
 from tileops.kernels.norm.instance_norm_train import InstanceNormTrainKernel
-from tileops.kernels.norm.programs.channel_layout import Planes, passing
+from tileops.kernels.norm.programs.channel_layout import passing
 from tileops.kernels.norm.programs.channel_normal import Factors
+from tileops.kernels.norm.programs.channel_planes import Planes
 
 N, C, SPATIAL = 3, 8, 64
 PARTS = 4

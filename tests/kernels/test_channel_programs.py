@@ -15,19 +15,13 @@ from tileops.kernels.norm.programs import (
     instance_averages,
     instance_norm,
 )
-from tileops.kernels.norm.programs.channel_layout import (
-    Planes,
-    chunk,
-    in_cluster,
-    on_chip,
-    parts,
-    passing,
-    side_by_side,
-)
+from tileops.kernels.norm.programs.channel_layout import in_cluster, on_chip, parts, passing
 from tileops.kernels.norm.programs.channel_normal import Factors
+from tileops.kernels.norm.programs.channel_planes import Planes, chunk, side_by_side
 from tileops.kernels.norm.programs.infer_layout import infer_layout
 from tileops.kernels.norm.programs.instance_norm import TENSORS
 from tileops.kernels.norm.programs.row_layout import row_layout
+from tileops.kernels.norm.programs.standing_layout import standing_layout
 
 BUDGET = {80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}
 SM_THREADS = {80: 2048, 86: 1536, 89: 1536, 90: 2048}
@@ -115,6 +109,20 @@ def test_batch_sizes_near_each_other_share_a_layout():
     assert len(layouts) <= 24
 
 
+@pytest.mark.parametrize("streams", [1, 2])
+@pytest.mark.parametrize("itemsize", [2, 4])
+def test_features_of_batches_and_numbers_share_a_layout(itemsize, streams):
+    """Data without planes has one for every power of two of samples, whatever the channels."""
+    facts = facts_of(90)
+    layouts = {
+        on_chip(planes_of(n, c, 1, itemsize, streams), facts)
+        for n in range(33, 289)
+        for c in (8, 64, 72, 400)
+    }
+    assert len(layouts) == 4
+    assert {one.rows for one in layouts} == {64, 128, 256, 416}
+
+
 @pytest.mark.parametrize(
     ("n", "c", "spatial", "blocks"),
     [
@@ -123,6 +131,8 @@ def test_batch_sizes_near_each_other_share_a_layout():
         pytest.param(32, 256, 3136, 4, id="200-KB"),
         pytest.param(32, 64, 12544, 16, id="800-KB"),
         pytest.param(8, 2, 3136, 4, id="few-channels-fill-the-device"),
+        pytest.param(32, 50, 3136, 8, id="50-channels-by-eight-blocks-each"),
+        pytest.param(32, 101, 3136, 4, id="more-channels-by-size"),
     ],
 )
 def test_blocks_that_share_a_channel(n, c, spatial, blocks):
@@ -182,16 +192,17 @@ def test_short_channels_take_most_threads(n, streams, threads, per):
 @pytest.mark.parametrize(
     ("n", "spatial", "itemsize", "cluster", "threads"),
     [
-        pytest.param(133, 196, 2, 4, 256, id="14x14"),
-        pytest.param(256, 196, 2, 8, 256, id="14x14-of-256-samples"),
-        pytest.param(100, 316, 2, 4, 256, id="longest-planes"),
-        pytest.param(100, 150, 4, 4, 256, id="float32"),
+        pytest.param(133, 196, 2, 8, 320, id="14x14"),
+        pytest.param(256, 196, 2, 16, 224, id="14x14-of-256-samples"),
+        pytest.param(100, 316, 2, 8, 320, id="longest-planes"),
+        pytest.param(100, 150, 4, 8, 320, id="float32"),
     ],
 )
-def test_pairs_of_channels_are_walked_by_columns(n, spatial, itemsize, cluster, threads):
-    """Planes of no whole accesses are by twos, so every access has sixteen bytes."""
+def test_channels_that_go_together_are_walked_by_columns(n, spatial, itemsize, cluster, threads):
+    """Four planes of half an access beyond whole ones are whole sectors, by whole accesses."""
     layout = in_cluster(Planes(n, 1024, spatial, itemsize, True, 2), facts_of(90))
-    assert (layout.vector * itemsize, layout.group) == (16, 2)
+    assert (layout.vector * itemsize, layout.group) == (16, 4)
+    assert layout.group * spatial * itemsize % 32 == 0
     assert (layout.cluster, layout.threads) == (cluster, threads)
 
 
@@ -282,7 +293,40 @@ def test_clusters_compile(name, n, spatial):
     source = lowered(name, 90, n=n, spatial=spatial).source
     text = source[source.rindex("main_kernel(") :]
     assert text.index("cudaGridDependencySynchronize") < text.index("copy_async<16>")
-    assert text.index("cluster_sync") < text.index("store_in_block") < text.rindex("cluster_sync")
+    assert text.index("cluster_arrive_relaxed") < text.index("copy_async<16>")
+    assert text.index("cluster_wait") < text.index("store_in_block") < text.rindex("cluster_wait")
+
+
+@needs_nvcc
+def test_blocks_that_stay_compile():
+    """A piece is brought in anew only after its lanes have read it."""
+    layout = standing_layout(planes_of(256, 256, 3136, 2, 2), facts_of(90))
+    code = lower(batch_norm_bwd.program(3136, "float16", layout, True), 90, OWN_BARRIERS)
+    assert code.shared <= BUDGET[90]
+    assert code.spilled == 0
+    text = code.source[code.source.rindex("main_kernel(") :]
+    assert text.index("fence_pieces") < text.rindex("__syncwarp") < text.rindex("copy_piece")
+
+
+@pytest.mark.parametrize("n", [1, 5, 250, 256])
+@pytest.mark.parametrize("spatial", [512, 3136, 8064, 12544, 16000])
+def test_what_waits_in_standing_blocks_fits_them(n, spatial):
+    """Pieces are equal, of whole accesses, and all that a block has are some warp's."""
+    layout = standing_layout(planes_of(n, 256, spatial, 2, 2), facts_of(90))
+    piece = spatial * 2 // layout.parts
+    assert piece * layout.parts == spatial * 2
+    assert piece % 16 == 0
+    assert 1 << 10 <= piece <= 4 << 10
+    pieces = -(-n // layout.cluster) * layout.parts
+    staged = layout.per * (layout.threads // 32)
+    assert pieces <= staged < pieces + layout.threads // 32
+
+
+def test_standing_clusters_leave_room_for_uneven_multiprocessors():
+    """One cluster less than their number divides into, or the last would wait for the others."""
+    device = DeviceFacts(arch=90, sm_count=132, smem_budget=BUDGET[90])
+    layout = standing_layout(planes_of(256, 256, 3136, 2, 2), device)
+    assert (layout.cluster, layout.parts, layout.per, layout.standing) == (16, 2, 4, 7)
 
 
 @needs_nvcc
@@ -291,15 +335,14 @@ def test_short_planes_are_moved_sixteen_bytes_at_a_time():
     source = lowered("train", 90, n=8, spatial=49).source
     text = source[source.rindex("main_kernel(") :]
     assert "copy_async<16>" in text
-    # The one store to an address that the launch was given.
-    assert "*(uint4*)(((half_t*)v_21)" in text or text.count("= *(uint4*)(v_") >= 1
+    assert "store_whole<16>" in text
 
 
 def test_an_access_falls_into_units_of_one_channel():
     """As long as planes and accesses both are multiples of one."""
     assert planes_of(2, 8, 49, 2).units == 8
     assert planes_of(2, 8, 36, 2).units == 2
-    assert planes_of(2, 8, 36, 2).group == 2
+    assert planes_of(2, 8, 36, 2).group == 4
     assert planes_of(2, 8, 8, 2).units == 1
     assert planes_of(2, 8, 49, 4).units == 4
 

@@ -71,6 +71,8 @@ def test_the_scan_compiles(arch):
     """The states of parts are read and written sixteen bytes at a time."""
     text = compiled(gla_scan.program(128, 128, True), arch, gla_scan.THREADS)
     assert "*(float4*)" in text
+    # nvcc would take the conditional one to pieces.
+    assert "store_whole<16>" in text
 
 
 @pytest.mark.parametrize("arch", BUDGET)

@@ -136,6 +136,23 @@ def test_rows_are_moved_sixteen_bytes_at_a_time():
 
 
 @needs_nvcc
+@pytest.mark.parametrize(
+    ("n", "dtype", "stores"),
+    [
+        pytest.param(1152, torch.float16, 0, id="two-rows-staged"),
+        pytest.param(64, torch.bfloat16, 1, id="32-rows-in-registers"),
+        pytest.param(16, torch.bfloat16, 1, id="a-lane-without-an-access"),
+        pytest.param(32, torch.bfloat16, 0, id="one-access-a-lane"),
+        pytest.param(7, torch.float32, 0, id="4-byte-accesses"),
+        pytest.param(2048, torch.bfloat16, 0, id="one-row-a-block"),
+    ],
+)
+def test_rows_that_share_a_block_are_stored_whole(n, dtype, stores):
+    """Where nvcc would take a conditional store to pieces, an instruction is spelled out."""
+    assert body("layer_norm", n, dtype, 90).count("store_whole<16>") == stores
+
+
+@needs_nvcc
 @pytest.mark.parametrize("n", [pytest.param(4096, id="block"), pytest.param(65536, id="cluster")])
 def test_a_program_waits_for_its_predecessor(n):
     """A kernel that may start before its predecessor has ended waits before it reads a row."""

@@ -63,6 +63,47 @@ def test_a_class_may_have_a_default():
     torch.testing.assert_close(op(torch.zeros(2, 4)), torch.full((2, 4), 0.5))
 
 
+def test_a_default_that_is_the_value():
+    """A parameter whose value is the very object that the class has as default is set too."""
+
+    class WithDefault(BatchNormFwdOp):
+        training = False
+
+    op = WithDefault()
+    with pytest.raises(FixedParameterError, match="training"):
+        op.training = True
+    assert op.training is False
+
+
+def test_a_property_with_a_setter():
+    """The constructor sets the parameter through the class's property, once."""
+
+    class WithProperty(BatchNormFwdOp):
+        @property
+        def eps(self):
+            return self.stored
+
+        @eps.setter
+        def eps(self, value):
+            self.stored = value
+
+    op = WithProperty(eps=0.5)
+    with pytest.raises(FixedParameterError, match="eps"):
+        op.eps = 2.0
+    assert op.eps == 0.5
+
+
+@pytest.mark.parametrize("name", ["eps", "params"])
+def test_a_parameter_is_not_deleted(name):
+    """Nor could it be assigned anew afterwards; other attributes can be deleted."""
+    op = BatchNormFwdOp(eps=0.5)
+    with pytest.raises(FixedParameterError, match=f"{name} cannot be assigned"):
+        delattr(op, name)
+    op.label = "first"
+    del op.label
+    assert (op.eps, op.params["eps"], hasattr(op, "label")) == (0.5, 0.5, False)
+
+
 def test_training_does_not_follow_a_module():
     """What looks like a module's flag is a parameter."""
     op = BatchNormFwdOp(training=True)

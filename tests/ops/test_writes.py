@@ -6,6 +6,7 @@ import pytest
 import torch
 from blend_family import StirFwdOp
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ops.center_family import PlainCenterFwdOp
 from tileops.errors import BufferOverlapError, ForwardOnlyError, LazyWriteError, NotATensorError
@@ -278,6 +279,24 @@ def test_a_view_that_negates_is_read():
     op, x = PlainCenterFwdOp(), torch.randn(4, 3)
     for _ in range(3):
         torch.testing.assert_close(op(torch._neg_view(x)), op(-x))
+
+
+class Watching(TorchDispatchMode):
+    """Sees every call of an operator, and lets it through."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_view_that_negates_while_torch_watches():
+    """Where a call goes through torch's dispatcher, it does and says the same."""
+    op, x, total = PlainCenterFwdOp(), torch.randn(4, 3), torch.zeros(3)
+    expected = op(-x)
+    with Watching():
+        torch.testing.assert_close(op(torch._neg_view(x)), expected)
+        with pytest.raises(LazyWriteError, match="total must lie in memory as it is read"):
+            op(x, total=torch._neg_view(total))
+    assert total.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from scale_family import OtherCall
 from testing.toy import ToyCall, ToyFwdOp
-from tileops.errors import CallSpecTypeError, UnknownInterfaceError
+from tileops.errors import CallSpecTypeError, ImpossibleCallError, UnknownInterfaceError
 from tileops.kernels.norm.call_spec import LayerNormCall
 from tileops.ops.norm.layer_norm import LayerNormFwdOp
 from tileops.testing import assert_selects
@@ -69,5 +69,23 @@ def test_questions_that_cannot_be_asked(op):
     """A wrong interface or call spec is an error, never a failed assertion."""
     with pytest.raises(UnknownInterfaceError, match="'tyo'; it has toy"):
         assert_selects(op, "tyo", ToyCall(device="cpu"), "short")
+    with pytest.raises(UnknownInterfaceError, match="it has toy"):
+        assert_selects(op, ["toy"], ToyCall(device="cpu"), "short")
     with pytest.raises(CallSpecTypeError, match="takes a ToyCall call spec, got OtherCall"):
         assert_selects(op, "toy", OtherCall(device="cpu"), "short")
+
+
+IMPOSSIBLE = [
+    pytest.param({"n": 0, "arch": 90}, "n must be at least 1, got 0", id="no-row"),
+    pytest.param({"n": "8", "arch": 90}, "n must be an int, got '8'", id="text"),
+    pytest.param({"n": 8, "arch": "90"}, "arch must be an int of 1 or more", id="device-fact"),
+]
+
+
+@pytest.mark.parametrize("op", [LayerNormFwdOp, LayerNormFwdOp(8)], ids=["class", "instance"])
+@pytest.mark.parametrize("key", ["layer_norm", None])
+@pytest.mark.parametrize(("facts", "why"), IMPOSSIBLE)
+def test_calls_that_no_op_makes(op, key, facts, why):
+    """They select nothing, which is not to be asserted of them either."""
+    with pytest.raises(ImpossibleCallError, match=why):
+        assert_selects(op, "layer_norm", LayerNormCall(**facts), key)

@@ -63,13 +63,14 @@ def warn_on_fallback() -> Callable[[], None]:
     at the line of the call, and never as an exception.
 
     Returns:
-        A function that ends it. Further calls before that change nothing.
+        A function that ends it. Further calls before that change nothing, and what was returned
+        for an earlier time does not end a later one.
     """
     global _end
     with _lock:
         if _end is None:
-            _end = subscribe(_Notices())
-        return _stop
+            _end = _ending(subscribe(_Notices()))
+        return _end
 
 
 def refused_first_choices(selection: Selection) -> tuple[Verdict, ...]:
@@ -171,12 +172,16 @@ def _emit(message: str, at: Caller) -> None:
         print(message, file=sys.stderr)
 
 
-def _stop() -> None:
-    global _end
-    with _lock:
-        end, _end = _end, None
-    if end is not None:
-        end()
+def _ending(unsubscribe: Callable[[], None]) -> Callable[[], None]:
+    def end() -> None:
+        global _end
+        with _lock:
+            if _end is not end:
+                return
+            _end = None
+        unsubscribe()
+
+    return end
 
 
 _end: Callable[[], None] | None = None

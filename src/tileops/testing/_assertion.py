@@ -13,6 +13,7 @@ from tileops.introspect.explanation import (
 )
 from tileops.introspect.suggestion import suggestion
 from tileops.ops._observers import tell
+from tileops.ops._possible import check_possible
 from tileops.ops.op import Op
 from tileops.selection import Selection, select
 
@@ -33,6 +34,7 @@ def assert_selects(op: Op | type[Op], interface: str, call: CallSpec, key: str |
             says of the call, and the nearest call that selects *key*.
         UnknownInterfaceError: The op has no such interface.
         CallSpecTypeError: *call* is no call spec of the interface.
+        ImpossibleCallError: No op makes such a call.
     """
     __tracebackhide__ = True
     selection = _decision(op, interface, call)
@@ -45,7 +47,7 @@ def assert_selects(op: Op | type[Op], interface: str, call: CallSpec, key: str |
 def _decision(op: Op | type[Op], interface: str, call: CallSpec) -> Selection:
     if isinstance(op, Op):
         return op.explain(interface, call)
-    table = op.selection_tables().get(interface)
+    table = op.selection_tables().get(interface) if isinstance(interface, str) else None
     if table is None:
         known = ", ".join(op.interfaces) or "none"
         raise UnknownInterfaceError(op=op.__name__, interface=interface, interfaces=known)
@@ -55,7 +57,9 @@ def _decision(op: Op | type[Op], interface: str, call: CallSpec) -> Selection:
         raise CallSpecTypeError(
             op=op.__name__, interface=interface, request=asked.request.__name__, given=given
         )
-    return tell(select(table, asked.narrow(call).resolved()))
+    call = asked.narrow(call)
+    check_possible(op.__name__, interface, call)
+    return tell(select(table, call.resolved()))
 
 
 def _message(op: type[Op], selection: Selection, key: str | None) -> str:

@@ -22,6 +22,10 @@ from tileops.kernels.norm.call_spec import BatchNormTrainFwdInterface
 from tileops.kernels.norm.channel_calls import BatchNormTrainCall
 from tileops.kernels.norm.instance_norm import InstanceNormKernel
 from tileops.kernels.norm.instance_norm_train import InstanceNormTrainKernel
+from tileops.kernels.norm.programs.channel_layout import in_cluster
+from tileops.kernels.norm.programs.channel_normal import Factors
+from tileops.kernels.norm.programs.channel_planes import Planes
+from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 pytestmark = EMULATED
 
@@ -163,6 +167,45 @@ def backward(kernel_type, arch, shape, dtype, **how):
 def test_gradients(kernel_type, arch, shape, dtype):
     """Those of input, scale and shift agree with the definition."""
     backward(kernel_type, arch, shape, dtype)
+
+
+def test_training_by_fours_in_a_cluster():
+    """Channels of planes of no whole accesses go together, though the last group lacks two."""
+    shape = (40, 6, 100)
+    x, (weight, bias), moved = random(shape, F16, 0), factors(shape, F16, False), running(shape)
+    with emulated_device(90, late=True, seed=1) as facts:
+        layout = in_cluster(Planes(*shape, 2, True, 1), facts)
+        assert layout is not None
+        assert (layout.group, layout.cluster) == (4, 2)
+        kernel = TRAIN(layout, shape[2], EPS, MOMENTUM, F16, Factors(True, True, True))
+        inputs = (x, *moved, weight, bias, None)
+        y, mean, rstd = kernel.bind(*inputs)(*inputs)
+    normal, centre, _, root = reference.normalized(x, [0, 2], EPS)
+    reference.assert_close(y, reference.scaled(normal, weight, bias))
+    reference.assert_close(mean, centre.flatten())
+    reference.assert_close(rstd, root.flatten())
+
+
+STANDING = {
+    "pairs-of-blocks": (StandingLayout(8, 64, 2, 2, 4, 2), (7, 5, 640), F16),
+    "one-block": (StandingLayout(4, 64, 1, 3, 6, 2), (4, 3, 264), F32),
+}
+
+
+@pytest.mark.parametrize(("layout", "shape", "dtype"), STANDING.values(), ids=STANDING)
+@pytest.mark.parametrize("how", [{}, {"late": True, "seed": 1}, {"race": True}])
+def test_gradients_by_blocks_that_stay(layout, shape, dtype, how):
+    """They go on to every channel, though their number divides into no equal turns."""
+    x, gradient = random(shape, dtype, 0), random(shape, dtype, 5)
+    weight, _ = factors(shape, dtype, False)
+    _, mean, _, rstd = reference.normalized(x, [0, 2], EPS)
+    with emulated_device(90, **how):
+        kernel = BWD(layout, shape[2], dtype, True)
+        inputs = (gradient, x, mean.flatten().float(), rstd.flatten().float(), weight, None)
+        found = kernel.bind(*inputs)(*inputs)
+    expected = reference.gradients(gradient, x, weight, EPS)
+    for one, other in zip(found, expected, strict=True):
+        reference.assert_close(one, other, bound=reference.BACKWARD[dtype])
 
 
 @pytest.mark.parametrize(

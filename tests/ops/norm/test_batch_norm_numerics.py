@@ -22,6 +22,8 @@ SHAPES = [
     pytest.param((32, 512, 28, 28), F16, id="whole"),
     pytest.param((32, 1024, 14, 14), BF16, id="planes-of-14x14"),
     pytest.param((32, 2048, 7, 7), F16, id="wide-49"),
+    pytest.param((16, 1026, 10, 10), F16, id="fours-and-two"),
+    pytest.param((140, 1026, 14, 14), F16, id="fours-and-two-in-clusters"),
     pytest.param((256, 256, 56, 56), F16, id="large-cluster"),
     pytest.param((256, 512, 7, 7), F16, id="wide-in-a-cluster"),
     pytest.param((4, 128, 512, 512), F16, id="cluster-of-2-MB"),
@@ -182,6 +184,8 @@ def test_inference(shape, dtype):
     [
         pytest.param((32, 64), F16, id="fully-connected"),
         pytest.param((32, 64, 112, 112), F16, id="cluster"),
+        pytest.param((256, 130, 56, 56), F16, id="blocks-that-stay"),
+        pytest.param((140, 1026, 14, 14), BF16, id="fours-and-two-in-clusters"),
         pytest.param((32, 512, 28, 28), BF16, id="whole-of-200-KB"),
         pytest.param((8, 512, 28, 28), F32, id="whole"),
         pytest.param((32, 2048, 7, 7), F16, id="wide"),

@@ -24,9 +24,11 @@ def expected(call, streams):
     if call.arch not in SUPPORTED:
         return None
     plane = call.spatial * (4 if call.dtype == F32 else 2)
-    short = call.spatial <= 320 and (plane % 8 or plane < 128)
     length, size = streams * call.n * call.spatial, streams * call.n * plane
     room = call.smem_budget - (24 << 10)
+    short = call.spatial <= 320 and (plane % 8 or plane < 128)
+    if streams == 1 and call.c >= 1024 and call.spatial <= 320 and plane % 16 and call.n <= 512:
+        short = True
     shared = room - (8 << 10)
     fits_one = short and 16 * length <= room
     few_elements = call.n * call.spatial < 16384
@@ -36,7 +38,11 @@ def expected(call, streams):
             return "cluster"
     pairs = streams == 2 and call.spatial <= 320 and plane % 16 and room // 2 < size
     alone = size <= room and call.c >= 256 and not pairs
-    if call.arch == 90 and not short and 64 << 10 < size <= 16 * shared and not alone:
+    stays = streams == 2 and call.c >= 128 and size > 16 * (104 << 10)
+    stays = stays and 1 << 10 <= plane <= 32 << 10 and plane % 128 == 0
+    stays = stays and (call.n + 15) * plane * streams <= 16 * (call.smem_budget - (8 << 10))
+    fits_several = 64 << 10 < size <= 16 * shared
+    if call.arch == 90 and not short and (fits_several or stays) and not alone:
         return "cluster"
     if fits_one:
         return "wide"
@@ -69,11 +75,20 @@ def test_backward_boundaries(case):
         pytest.param(90, 1, 256, 103936, F16, "whole", id="many-channels-of-one-block"),
         pytest.param(90, 1, 256, 103944, F16, "cluster", id="many-channels-of-more"),
         pytest.param(90, 32, 512, 784, F16, "whole", id="resnet-2"),
-        pytest.param(90, 32, 1024, 196, F16, "whole", id="resnet-3"),
+        pytest.param(90, 32, 1024, 196, F16, "wide", id="resnet-3"),
+        pytest.param(90, 32, 1023, 196, F16, "whole", id="too-few-channels-to-go-together"),
+        pytest.param(90, 32, 1024, 200, F16, "whole", id="planes-of-whole-accesses"),
+        pytest.param(90, 8, 1024, 316, F16, "wide", id="longest-planes-of-no-whole-accesses"),
+        pytest.param(90, 8, 1024, 324, F16, "whole", id="longer-ones"),
+        pytest.param(90, 33, 1024, 196, F16, "cluster", id="more-than-6400-elements"),
+        pytest.param(90, 512, 1024, 196, F16, "cluster", id="most-samples-of-fours"),
+        pytest.param(90, 513, 1024, 196, F16, "whole", id="more-samples"),
         pytest.param(90, 32, 2048, 49, F16, "wide", id="resnet-4"),
+        pytest.param(80, 45, 1024, 196, F16, "wide", id="a100-eight-in-a-block"),
+        pytest.param(80, 46, 1024, 196, F16, "whole", id="a100-no-more"),
         pytest.param(90, 256, 64, 12544, F16, "split", id="resnet-stem-256"),
         pytest.param(90, 256, 256, 3136, F16, "cluster", id="resnet-1-256"),
-        pytest.param(90, 256, 1024, 196, F16, "whole", id="resnet-3-256"),
+        pytest.param(90, 256, 1024, 196, F16, "cluster", id="resnet-3-256"),
         pytest.param(90, 256, 2048, 49, F16, "wide", id="resnet-4-256"),
         pytest.param(90, 256, 2047, 49, F16, "cluster", id="a-short-channel-less"),
         pytest.param(90, 12992, 2048, 1, F16, "wide", id="many-short-channels-of-one-block"),
@@ -136,6 +151,12 @@ def test_training(arch, n, c, spatial, dtype, word):
         pytest.param(90, 265, 1024, 196, "cluster", id="pairs-that-one-block-holds"),
         pytest.param(90, 266, 1024, 196, "cluster", id="more-than-one-block-holds"),
         pytest.param(90, 256, 2048, 49, "cluster", id="resnet-4-256"),
+        pytest.param(90, 256, 256, 3136, "cluster", id="resnet-1-256"),
+        pytest.param(90, 271, 128, 3136, "cluster", id="blocks-that-stay-full"),
+        pytest.param(90, 272, 128, 3136, "split", id="more-than-they-hold"),
+        pytest.param(90, 256, 127, 3136, "split", id="too-few-channels-to-stay"),
+        pytest.param(90, 256, 128, 3132, "split", id="planes-of-no-whole-pieces"),
+        pytest.param(90, 256, 512, 1600, "cluster", id="slices-of-which-two-fit"),
         pytest.param(90, 8192, 8, 1, "cluster", id="few-short-channels"),
         pytest.param(90, 16384, 8, 1, "split", id="few-short-channels-long-enough-to-split"),
         pytest.param(90, 32, 1024, 196, "whole", id="resnet-3"),
@@ -205,6 +226,12 @@ def test_interfaces_of_one_implementation(op, interface, key, arch, n, spatial):
             {"n": 4, "c": 8, "spatial": 64},
             "serves planes below 128 bytes or of no whole multiple of 8 bytes, got 128",
             id="wide-whole-accesses",
+        ),
+        pytest.param(
+            "fwd_train_wide",
+            {"n": 4, "c": 1024, "spatial": 200},
+            "serves planes below 128 bytes or of no whole multiple of 16 bytes, got 400",
+            id="wide-whole-accesses-of-many",
         ),
         pytest.param(
             "fwd_train_wide",

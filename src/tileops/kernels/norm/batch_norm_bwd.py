@@ -13,6 +13,7 @@ from tileops.kernels.kernel import Entry
 from tileops.kernels.norm.call_spec import BatchNormBwdInterface, BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import ChannelLayout
+from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 __all__ = ["BatchNormBwdKernel"]
 
@@ -29,11 +30,20 @@ class BatchNormBwdKernel(ChannelKernel, BatchNormBwdInterface):
     @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:
         """Identify the build by the layout, the size of a plane, the dtype and the scale."""
-        identity = (cls.layout(call), call.spatial, call.dtype, call.has_weight)
+        identity = (cls.walk(call), call.spatial, call.dtype, call.has_weight)
         return identity, lambda: cls(*identity)
 
+    @classmethod
+    def walk(cls, call: BatchNormCall) -> ChannelLayout | StandingLayout:
+        """Lay out the channels of a call: for blocks of one turn, unless a subclass has more."""
+        return cls.layout(call)
+
     def __init__(
-        self, layout: ChannelLayout, spatial: int, dtype: torch.dtype, has_weight: bool
+        self,
+        layout: ChannelLayout | StandingLayout,
+        spatial: int,
+        dtype: torch.dtype,
+        has_weight: bool,
     ) -> None:
         """Compile the program for the current device."""
         super().__init__()

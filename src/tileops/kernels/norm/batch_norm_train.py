@@ -12,8 +12,13 @@ from tileops.kernels.alignment import MISALIGNED, aligned, any_address
 from tileops.kernels.kernel import Entry
 from tileops.kernels.norm.call_spec import BatchNormCall, BatchNormTrainFwdInterface
 from tileops.kernels.norm.channel_kernel import ChannelKernel
-from tileops.kernels.norm.programs.channel_layout import ChannelLayout
+from tileops.kernels.norm.programs.channel_layout import (
+    LEAST_TOGETHER,
+    MOST_TOGETHER,
+    ChannelLayout,
+)
 from tileops.kernels.norm.programs.channel_normal import Factors
+from tileops.kernels.norm.programs.channel_planes import ACCESS, SHORTEST_ACCESS
 
 __all__ = ["BatchNormFwdTrainKernel"]
 
@@ -25,6 +30,13 @@ class BatchNormFwdTrainKernel(ChannelKernel, BatchNormTrainFwdInterface):
     """
 
     general: bool = True
+
+    @classmethod
+    def shortest(cls, call: BatchNormCall) -> int:
+        """Let many channels of a batch that clusters hold go together rather than by 8 bytes."""
+        # 1024 channels of 14 x 14 took 0.83 of the time that a block for each takes.
+        together = call.c >= LEAST_TOGETHER and call.n <= MOST_TOGETHER
+        return ACCESS if together else SHORTEST_ACCESS
 
     @classmethod
     def entry_for(cls, call: BatchNormCall) -> Entry:

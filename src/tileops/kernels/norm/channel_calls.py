@@ -9,7 +9,7 @@ import torch
 
 from tileops.call_spec import CallSpec, Range
 from tileops.kernels.norm._accepted import unaccepted
-from tileops.kernels.norm.programs import channel_layout as limits
+from tileops.kernels.norm.programs.channel_planes import side_by_side
 
 __all__ = [
     "BatchNormBwdCall",
@@ -72,7 +72,7 @@ class BatchNormCall(CallSpec):  # tileops: ignore[contract-placement] -- call_sp
     @property
     def short(self) -> bool:
         """Whether planes alone waste accesses, so that neighbouring ones go together."""
-        return limits.side_by_side(self.spatial, self.itemsize)
+        return side_by_side(self.spatial, self.itemsize)
 
     def _too_large_a_sample(self) -> str | None:
         size = self.c * self.spatial

@@ -7,11 +7,13 @@ import torch
 from tileops.device import allocated_apart
 from tileops.kernels.kernel import Kernel
 from tileops.kernels.norm.call_spec import BatchNormCall
-from tileops.kernels.norm.programs.channel_layout import (
-    BESIDE,
-    ChannelLayout,
+from tileops.kernels.norm.programs.channel_layout import BESIDE, ChannelLayout, passing
+from tileops.kernels.norm.programs.channel_planes import (
+    ACCESS,
+    LONGEST_COLUMN,
+    SHORTEST_ACCESS,
     Planes,
-    passing,
+    side_by_side,
 )
 
 __all__ = ["ChannelKernel"]
@@ -31,6 +33,21 @@ class ChannelKernel(Kernel):
     def room(cls, call: BatchNormCall) -> int:
         """Return the bytes of data that a block can stage beside its statistics."""
         return (call.smem_budget or 0) - BESIDE
+
+    @classmethod
+    def shortest(cls, call: BatchNormCall) -> int:
+        """Return the bytes of the shortest access that is worth more than several planes."""
+        return SHORTEST_ACCESS
+
+    @classmethod
+    def short(cls, call: BatchNormCall) -> bool:
+        """Return whether neighbouring planes go together, where they wait on the chip."""
+        return side_by_side(call.spatial, call.itemsize, cls.shortest(call))
+
+    @classmethod
+    def straddles(cls, call: BatchNormCall) -> bool:
+        """Return whether planes that may be walked by columns are no whole accesses."""
+        return call.spatial <= LONGEST_COLUMN and call.spatial % (ACCESS // call.itemsize) > 0
 
     @classmethod
     def planes(cls, call: BatchNormCall) -> Planes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
 from tileops.kernels.norm.programs.channel_layout import (
-    ACCESS,
     ENOUGH_BLOCKS,
     LARGEST_CLUSTER,
     LEAST_BESIDE,
@@ -15,6 +14,7 @@ from tileops.kernels.norm.programs.channel_layout import (
     ChannelLayout,
     in_cluster,
 )
+from tileops.kernels.norm.programs.channel_planes import ACCESS, Planes
 
 __all__ = ["ClusterChannels"]
 
@@ -30,7 +30,12 @@ class ClusterChannels(ChannelKernel):
     @classmethod
     def refusal(cls, call: BatchNormCall) -> str | None:
         """Refuse channels that one block holds well, and those that no cluster holds."""
-        return cls._unfit_short(call) if call.short else cls._unfit(call)
+        return cls._unfit_short(call) if cls.short(call) else cls._unfit(call)
+
+    @classmethod
+    def planes(cls, call: BatchNormCall) -> Planes:
+        """Walk short planes by columns."""
+        return Planes(call.n, call.c, call.spatial, call.itemsize, cls.short(call), cls.streams)
 
     @classmethod
     def layout(cls, call: BatchNormCall) -> ChannelLayout:
@@ -45,6 +50,11 @@ class ClusterChannels(ChannelKernel):
         return 1
 
     @classmethod
+    def stands(cls, call: BatchNormCall) -> bool:
+        """Return whether blocks go on from channel to channel."""
+        return False
+
+    @classmethod
     def _unfit(cls, call: BatchNormCall) -> str | None:
         size, room = cls.streams * call.n * call.spatial * call.itemsize, cls.room(call)
         if size <= SLICE:
@@ -56,7 +66,7 @@ class ClusterChannels(ChannelKernel):
                 f"than {room // beside} bytes, got {call.c} of {size}"
             )
         most = LARGEST_CLUSTER * (room - _UNEVEN)
-        if size > most:
+        if size > most and not cls.stands(call):
             return f"serves channels that take at most {most} bytes, got {size}"
         return super().refusal(call)
 

@@ -11,11 +11,10 @@ from tileops.kernels.norm.programs.channel_layout import (
     LEAST_SPLIT,
     MOST_SPLIT_CHANNELS,
     ChannelLayout,
-    Planes,
     parts,
     passing,
-    side_by_side,
 )
+from tileops.kernels.norm.programs.channel_planes import Planes, side_by_side
 
 __all__ = ["SplitChannels"]
 

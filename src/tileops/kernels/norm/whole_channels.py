@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
-from tileops.kernels.norm.programs.channel_layout import (
-    SHORTEST_PLANE,
-    ChannelLayout,
-    Planes,
-    on_chip,
-)
+from tileops.kernels.norm.programs.channel_layout import ChannelLayout, on_chip
+from tileops.kernels.norm.programs.channel_planes import SHORTEST_PLANE, Planes
 
 __all__ = ["WholeChannels"]
 

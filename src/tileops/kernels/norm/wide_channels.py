@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from tileops.kernels.norm.call_spec import BatchNormCall
 from tileops.kernels.norm.channel_kernel import ChannelKernel
-from tileops.kernels.norm.programs.channel_layout import (
+from tileops.kernels.norm.programs.channel_layout import ChannelLayout, on_chip
+from tileops.kernels.norm.programs.channel_planes import (
     ACCESS,
     LONGEST_COLUMN,
-    SHORTEST_ACCESS,
     SHORTEST_PLANE,
-    ChannelLayout,
     Planes,
-    on_chip,
 )
 
 __all__ = ["WideChannels"]
@@ -28,10 +26,10 @@ class WideChannels(ChannelKernel):
         """Refuse planes that are accessed well by themselves, and groups that fit no block."""
         if call.spatial > LONGEST_COLUMN:
             return f"serves planes of at most {LONGEST_COLUMN} elements, got {call.spatial}"
-        if not call.short:
+        if not cls.short(call):
             return (
                 f"serves planes below {SHORTEST_PLANE} bytes or of no whole multiple of "
-                f"{SHORTEST_ACCESS} bytes, got {call.spatial * call.itemsize}"
+                f"{cls.shortest(call)} bytes, got {call.spatial * call.itemsize}"
             )
         size, room = ACCESS * cls.streams * call.n * call.spatial, cls.room(call)
         if size > room:

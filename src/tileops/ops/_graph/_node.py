@@ -100,6 +100,9 @@ def _registered(name: str, kind: type[Op], signature: Signature, branch: Branch)
     LIBRARY.impl(name, bodies.run, "CompositeExplicitAutograd")
     LIBRARY.impl(name, bodies.differentiate, "Autograd", with_keyset=True)
     LIBRARY.impl(name, bodies.refuse_mapping, "FuncTorchBatched")
+    for key in ("Conjugate", "Negative"):
+        # torch's own fallback ends in an internal error where such a view is written.
+        LIBRARY.impl(name, torch.library.fallthrough_kernel, key)
     torch.library.register_fake(f"tileops::{name}", bodies.fake, lib=LIBRARY)
     return Node(overload, branch.buffers + branch.execution, branch.sources(signature))
 

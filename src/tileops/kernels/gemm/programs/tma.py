@@ -140,8 +140,14 @@ def program(tile, n, k, dtype, trans_a, trans_b, multiprocessors):
             if n % 8 == 0:
                 T.tma_copy(d, D[row : row + height, first : first + width])
             else:
-                # Rows that are no multiple of 16 bytes are stored by the threads.
-                T.copy(d, D[row : row + height, first : first + width])
+                # Rows that are no multiple of 16 bytes are stored by the threads, one a column: a
+                # copy of a width that is no power of two would hold an address for every element.
+                for turn in tuple(range(-(-width // _WARPGROUP))):
+                    own = turn * _WARPGROUP + T.get_thread_binding() % _WARPGROUP
+                    if own < width and first + own < n:
+                        for line in T.unroll(height, unroll_factor=8):
+                            if row + line < m:
+                                D[row + line, first + own] = d[line, own]
 
     @T.prim_func
     def main(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tileops.device import DeviceFacts
 from tileops.kernels.compile import bare_function
 from tileops.kernels.linear_attention.programs.passes import PASSES
+from tileops.kernels.stores import STORES
 
 __all__ = ["AHEAD", "THREADS", "build", "program"]
 
@@ -56,6 +57,7 @@ def program(dim_k, dim_v, has_initial_state):
             value = where % line * 4
             b = sequence // heads
             h = sequence % heads
+            T.import_source(STORES)
             state = T.alloc_local((4,), f32)
             added = T.alloc_local((AHEAD, 4), f32)
             fade = T.alloc_local((AHEAD,), f32)
@@ -78,7 +80,12 @@ def program(dim_k, dim_v, has_initial_state):
                         if turn * AHEAD + n < parts - 1:
                             for i in T.unroll(4):
                                 state[i] = state[i] * fade[n] + added[n, i]
-                            for i in T.vectorized(4):
-                                states[turn * AHEAD + n + 1, b, h, key, value + i] = state[i]
+                            # The compiler would take an assignment to pieces here.
+                            T.call_extern(
+                                "handle",
+                                "tileops::store_whole<16>",
+                                T.address_of(states[turn * AHEAD + n + 1, b, h, key, value]),
+                                T.address_of(state[0]),
+                            )
 
     return main

@@ -8,6 +8,8 @@ from tileops.kernels.norm.programs.channel_blocks import channel_blocks
 from tileops.kernels.norm.programs.channel_layout import ChannelLayout
 from tileops.kernels.norm.programs.channel_products import channel_products
 from tileops.kernels.norm.programs.channel_statistics import channel_statistics
+from tileops.kernels.norm.programs.standing_blocks import standing_blocks
+from tileops.kernels.norm.programs.standing_layout import StandingLayout
 
 if TYPE_CHECKING:
     import torch
@@ -19,7 +21,11 @@ STREAMS = 2
 
 
 def build(
-    spatial: int, dtype: "torch.dtype", layout: ChannelLayout, has_weight: bool, arch: int
+    spatial: int,
+    dtype: "torch.dtype",
+    layout: ChannelLayout | StandingLayout,
+    has_weight: bool,
+    arch: int,
 ) -> Callable[..., None]:
     """Compile for planes of *spatial* elements of a torch dtype.
 
@@ -37,7 +43,8 @@ def program(spatial, dtype, layout, has_weight):
     """Return the program for a layout; *dtype* is TileLang's name of the data's dtype."""
     import tilelang.language as T
 
-    B = channel_blocks(T, spatial, dtype, layout, STREAMS)
+    blocks = standing_blocks if isinstance(layout, StandingLayout) else channel_blocks
+    B = blocks(T, spatial, dtype, layout, STREAMS)
     S = channel_statistics(T, spatial, B)
     P = channel_products(T, spatial, B, S, has_weight)
 
@@ -62,34 +69,36 @@ def program(spatial, dtype, layout, has_weight):
             S.place(s)
             P.place(s, mean, rstd, weight, grad_weight, grad_bias)
             B.fetch(s)
-            B.meet()
-            # Asked of memory now, it is there when the statistics are.
-            if S.turns == 1 and s.warp < B.group:
-                P.ask(s, s.warp)
-            P.clear(s)
-            P.sums(s)
-            P.publish_sums(s)
-            for turn in T.serial(S.turns):
-                channel = turn * B.warps + s.warp
-                if channel < B.group:
-                    if S.turns > 1:
-                        P.ask(s, channel)
-                    P.add_up(s, S.entries, S.published(s, channel))
-                    if B.blocks > 1:
-                        S.exchange(s, channel)
-                    else:
-                        P.finish(s, channel)
-            if B.blocks > 1:
-                T.cluster_sync()
+            for number in T.serial(B.stops(s)):
+                B.turn_to(s, number)
+                # Asked of memory now, it is there when the statistics are.
+                if S.turns == 1 and s.warp < B.group:
+                    P.ask(s, s.warp)
+                P.clear(s)
+                P.sums(s)
+                P.publish_sums(s)
+                B.meet()
                 for turn in T.serial(S.turns):
-                    other = turn * B.warps + s.warp
-                    if other < B.group:
+                    channel = turn * B.warps + s.warp
+                    if channel < B.group:
                         if S.turns > 1:
-                            P.ask(s, other)
-                        P.add_up(s, (1, B.blocks), S.gathered(s, other))
-                        P.finish(s, other)
-            B.release()
-            P.settle(s)
-            P.differentiate(s)
+                            P.ask(s, channel)
+                        P.add_up(s, S.entries, S.published(s, channel))
+                        if B.blocks > 1:
+                            S.exchange(s, channel)
+                        else:
+                            P.finish(s, channel)
+                if B.blocks > 1:
+                    S.join(s)
+                    for turn in T.serial(S.turns):
+                        other = turn * B.warps + s.warp
+                        if other < B.group:
+                            if S.turns > 1:
+                                P.ask(s, other)
+                            P.add_up(s, (1, B.blocks), S.gathered(s, other))
+                            P.finish(s, other)
+                B.release()
+                P.settle(s)
+                P.differentiate(s)
 
     return main

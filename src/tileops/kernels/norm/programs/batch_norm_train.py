@@ -66,12 +66,12 @@ def program(spatial, eps, momentum, dtype, layout, factors):
             S.place(s)
             N.place(s, weight, bias, running_mean, running_var, mean, rstd)
             B.fetch(s)
-            B.meet()
             # Asked of memory now, it is there when the statistics are.
             if S.turns == 1 and s.warp < B.group:
                 N.ask(s, s.warp)
             S.moments(s)
             S.publish_moments(s)
+            B.meet()
             for turn in T.serial(S.turns):
                 channel = turn * B.warps + s.warp
                 if channel < B.group:
@@ -83,7 +83,7 @@ def program(spatial, eps, momentum, dtype, layout, factors):
                     else:
                         N.finish(s, channel)
             if B.blocks > 1:
-                T.cluster_sync()
+                S.join(s)
                 for turn in T.serial(S.turns):
                     other = turn * B.warps + s.warp
                     if other < B.group:

@@ -12,6 +12,7 @@ import math
 from types import SimpleNamespace
 
 from tileops.kernels.norm.programs.copies import COPIES
+from tileops.kernels.stores import STORES
 
 __all__ = ["channel_blocks"]
 
@@ -39,6 +40,8 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     warps = threads // 32
     staged = per > 0
     copies = staged and access >= 4  # cp.async moves 4, 8 or 16 bytes.
+    wide = access >= 8
+    source = (COPIES if copies or blocks > 1 else "") + (STORES if wide else "")
     # Items whose copies are awaited together, so that the first are used while others arrive.
     batch = -(-per // _BATCHES)
     batches = -(-per // batch) if staged else 0
@@ -50,6 +53,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     width = group * spatial // V if lanes else 1
     idle = lanes > 0 and rows * lanes < threads
     cluster = {"cluster_dims": blocks} if blocks > 1 else {}
+    halves = 1
 
     def grid(channels, parts=1):
         return T.cast(T.ceildiv(channels, group) * (blocks * parts), "int32")
@@ -78,7 +82,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         s = SimpleNamespace(samples=samples, channels=channels)
         s.thread = T.get_thread_binding()
         s.warp = s.thread // 32
-        s.turn, s.part, shares = turn, 0, None
+        s.turn, s.half, s.part, shares = turn, 0, 0, None
         if part is not None:
             s.part, shares = part
         elif blocks > 1:
@@ -108,17 +112,28 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     @T.macro
     def begin():
         T.annotate_min_blocks_per_sm(layout.resident)
-        if copies or blocks > 1:
-            T.import_source(COPIES)
+        if copies or wide or blocks > 1:
+            T.import_source(source)
         # TileLang launches clusters before their predecessor has ended, asked or not.
         if layout.overlap or blocks > 1:
             T.pdl_sync()
+        # Nothing is to be seen of this block yet: an arrival that orders memory would wait for it.
+        if blocks > 1:
+            T.cluster_arrive_relaxed()
 
     @T.macro
     def release():
         """Let the next kernel in: this one has its data on the chip."""
         if layout.overlap:
             T.pdl_trigger()
+
+    def stops(s):
+        """How many groups the block serves, one after the other."""
+        return 1
+
+    @T.macro
+    def turn_to(s, number):
+        """Go on to the block's group of this number: the only one."""
 
     def there(s):
         """Whether the thread has columns at all: some threads do not, nor does a last group."""
@@ -197,7 +212,7 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
     def meet():
         """Wait until every block of the cluster runs: only then may its memory be written."""
         if blocks > 1:
-            T.cluster_sync()
+            T.cluster_wait()
 
     @T.macro
     def fetch(s):
@@ -285,8 +300,16 @@ def channel_blocks(T, spatial, dtype, layout, streams=1):
         for i in T.vectorized(V):
             s.result[i] = T.cast(value[i], dtype)
         locate(s, k)
-        for i in T.vectorized(V):
-            s.outputs[result][s.access[0], i] = s.result[i]
+        if wide:
+            T.call_extern(
+                "handle",
+                f"tileops::store_whole<{access}>",
+                T.address_of(s.outputs[result][s.access[0], 0]),
+                T.address_of(s.result[0]),
+            )
+        else:
+            for i in T.vectorized(V):
+                s.outputs[result][s.access[0], i] = s.result[i]
 
     def unit_of(i):
         """The unit of element *i* of an access."""

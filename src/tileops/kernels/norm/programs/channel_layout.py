@@ -1,59 +1,36 @@
 """How blocks walk the channels of a tensor (n, c, *spatial): values picked without TileLang.
 
-A block owns a group of neighbouring channels, or a part of one, and walks it in one of two ways.
-
-*By planes*: one channel, plane after plane, an access every lane. Every access lies in one plane.
-*By columns*: several channels side by side, whose planes together are whole 16-byte accesses, or
-long enough for whole sectors. A thread stays at the same access of every sample, so it meets the
-same channels in each, however an access straddles them.
+A block owns a group of neighbouring channels, or a part of one, and walks it as `channel_planes`
+says.
 
 The constants were chosen by arithmetic and by what was measured for the row norms; all that is
 worth tuning stands here.
 """
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 
 from tileops.device import DeviceFacts
+from tileops.kernels.norm.programs.channel_planes import UNITS_OF_PAIRS, Planes, chunk
 
 __all__ = [
-    "ACCESS",
     "BESIDE",
     "ENOUGH_BLOCKS",
     "LARGEST_CLUSTER",
     "LEAST_BESIDE",
     "LEAST_SPLIT",
-    "LONGEST_COLUMN",
+    "LEAST_TOGETHER",
     "MOST_SPLIT_CHANNELS",
+    "MOST_TOGETHER",
     "PARTS",
-    "SHORTEST_ACCESS",
-    "SHORTEST_PLANE",
     "SHORT_SLICE",
     "SLICE",
     "ChannelLayout",
-    "Planes",
-    "chunk",
     "in_cluster",
     "on_chip",
     "parts",
     "passing",
-    "side_by_side",
 ]
-
-SHORTEST_PLANE = 128
-"""Bytes of a plane below which an access of every lane would leave parts of sectors unused."""
-
-LONGEST_COLUMN = 320
-"""Elements of a plane that is walked by columns at most: a row of eight fits a block's threads."""
-
-ACCESS = 16
-"""Bytes of the widest access."""
-
-# Planes of 14 x 14 16-bit elements took 0.95 of the time by themselves, and 0.87 backward.
-SHORTEST_ACCESS = 8
-"""Bytes of the shortest access that serves a plane by itself better than it serves several."""
 
 BESIDE = 24 << 10
 """Bytes of a block's shared memory that statistics and the last turn take beside the data."""
@@ -69,6 +46,12 @@ SHORT_SLICE = 6400
 # planes of 7 x 7 took 0.87.
 ENOUGH_BLOCKS = 256
 """Blocks from which on none shares what it can hold alone."""
+
+LEAST_TOGETHER = 4 * ENOUGH_BLOCKS
+"""Channels from which on four a block leave enough of them."""
+
+MOST_TOGETHER = 512
+"""Samples of which sixteen blocks hold four channels, whatever the planes that go together."""
 
 LEAST_BESIDE = 64
 """Channels of short planes from which on the clusters that hold them fill the device."""
@@ -119,6 +102,10 @@ _STAGED_EARLY = 48 << 10
 _IN_FLIGHT = 4
 _PART_ACCESSES = 2048
 
+# Blocks for every multiprocessor that clusters of few channels make, as far as slices of 16 KiB
+# allow. 64 channels of 200 KB took 0.89 of the time that half as many blocks take.
+_FEW_EACH = 4
+
 # Blocks for every multiprocessor that parts of channels should make.
 _BLOCKS_EACH = 16
 
@@ -126,48 +113,6 @@ _SM_SHARED = {80: 164 << 10, 86: 100 << 10, 89: 100 << 10, 90: 228 << 10}
 _SM_THREADS = {80: 2048, 86: 1536, 89: 1536, 90: 2048}
 _BLOCK_RESERVE = 1 << 10
 _ALIGNMENT = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Planes:
-    """The channels of a tensor, and the streams of data that a program reads of them.
-
-    Attributes:
-        samples: Samples, each with a plane of every channel.
-        channels: Channels.
-        spatial: Elements of a plane.
-        itemsize: Bytes of an element.
-        by_columns: Whether they are walked by columns.
-        streams: Tensors of this shape that are read for the result.
-        vector: Elements of the widest access that divides a plane, or a sample walked by columns.
-        units: Parts of an access that may belong to different channels.
-        items: What a group is cut into: accesses of a channel, or samples of columns.
-    """
-
-    samples: int
-    channels: int
-    spatial: int
-    itemsize: int
-    by_columns: bool
-    streams: int = 1
-    vector: int = field(init=False, repr=False)
-    units: int = field(init=False, repr=False)
-    items: int = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Derive what every layout asks for many times."""
-        whole = self.channels * self.spatial if self.by_columns else self.spatial
-        vector = math.gcd(whole, ACCESS // self.itemsize)
-        derive = partial(object.__setattr__, self)
-        derive("vector", vector)
-        derive("units", vector // math.gcd(vector, self.spatial))
-        accesses = self.samples * self.spatial // vector
-        derive("items", self.samples if self.by_columns else accesses)
-
-    @property
-    def group(self) -> int:
-        """Channels that a block takes at least."""
-        return self.units
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +159,6 @@ class ChannelLayout:
         return self.per * (self.rows * self.lanes if self.lanes else self.threads)
 
 
-def side_by_side(spatial: int, itemsize: int) -> bool:
-    """Whether planes should be walked by columns: each alone wastes accesses."""
-    size = spatial * itemsize
-    return spatial <= LONGEST_COLUMN and (size % SHORTEST_ACCESS > 0 or size < SHORTEST_PLANE)
-
-
 def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayout | None:
     """Lay out channels that are read once and wait on the chip; None where they do not fit.
 
@@ -230,7 +169,7 @@ def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayo
     """
     items = chunk(planes.items, cluster, planes.by_columns)
     size = items * planes.vector * planes.itemsize * planes.streams
-    short = not planes.by_columns and size <= _SHORT_CHANNEL
+    short = cluster == 1 and not planes.by_columns and size <= _SHORT_CHANNEL
     best, most = None, 0
     for group, threads, rows in _shapes(planes, items, _sms(facts)):
         few = planes.by_columns and threads < _LEAST_COLUMN_THREADS
@@ -276,18 +215,12 @@ def in_cluster(planes: Planes, facts: DeviceFacts) -> ChannelLayout | None:
     size = planes.samples * planes.spatial * planes.itemsize * planes.streams * planes.group
     by_size = -(-size // SLICE)
     groups = -(-planes.channels // planes.group)
-    by_count = min(_sms(facts) // groups, -(-size // (SLICE // 4)))
+    by_count = min(_FEW_EACH * _sms(facts) // groups, -(-size // (SLICE // 4)))
     wanted = max(by_size, by_count, 2)
-    blocks = min(1 << (wanted - 1).bit_length(), LARGEST_CLUSTER)
+    blocks = min(_power(wanted), LARGEST_CLUSTER)
     while (layout := on_chip(planes, facts, blocks)) is None and blocks < LARGEST_CLUSTER:
         blocks *= 2
     return layout
-
-
-def chunk(items: int, parts: int, by_columns: bool) -> int:
-    """Return the items of one of several equal parts; accesses are dealt out in whole sectors."""
-    share = -(-items // parts)
-    return share if by_columns or parts == 1 else -(-share // 8) * 8
 
 
 def _shapes(planes: Planes, items: int, sms: int) -> Iterator[tuple[int, int, int]]:
@@ -298,7 +231,8 @@ def _shapes(planes: Planes, items: int, sms: int) -> Iterator[tuple[int, int, in
             yield planes.group, threads, 1
         return
     group, lanes = _columns(planes, items, sms)
-    for rows in range(max(1, min(_LONE_COLUMN_THREADS // lanes, items)), 0, -1):
+    # Few samples fill a power of two of rows, or every number of them had a program of its own.
+    for rows in range(max(1, min(_LONE_COLUMN_THREADS // lanes, _power(items))), 0, -1):
         yield group, _column_threads(rows * lanes, group), rows
 
 
@@ -372,7 +306,8 @@ def _shared_beside(planes: Planes, group: int, threads: int, rows: int, cluster:
 def _resident(planes: Planes, facts: DeviceFacts, threads: int, shared: int, staged: bool) -> int:
     """Blocks of so many threads and bytes of shared memory that a multiprocessor should hold."""
     arch = facts.arch or 0
-    most = (_RESIDENT_COLUMN_THREADS if planes.units > 1 else _RESIDENT_THREADS)[planes.streams]
+    several = planes.units > UNITS_OF_PAIRS
+    most = (_RESIDENT_COLUMN_THREADS if several else _RESIDENT_THREADS)[planes.streams]
     if not staged:
         most = min(most, _RESIDENT_PASSING)
     by_shared = _SM_SHARED[arch] // (shared + _BLOCK_RESERVE)
@@ -408,6 +343,11 @@ def _layout(
 
 def _sms(facts: DeviceFacts) -> int:
     return facts.sm_count or 1
+
+
+def _power(least: int) -> int:
+    """Return the power of two from *least* on."""
+    return 1 << (least - 1).bit_length()
 
 
 def _warps(threads: int) -> int:

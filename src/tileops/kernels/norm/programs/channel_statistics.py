@@ -32,7 +32,8 @@ def channel_statistics(T, spatial, B):
     row_length = group * per_channel
     # The board: what blocks hand over, 16 bytes each, then what threads or warps do, then the
     # coefficients of every channel.
-    entries_at = blocks * group * 4 if blocks > 1 else 0
+    half = blocks * group * 4
+    entries_at = half * B.halves if blocks > 1 else 0
     columns_at = entries_at + (2 * rows * row_length if lanes else 3 * warps)
     swaps = (16, 8, 4, 2, 1)
     at_once = min(A, 4)
@@ -209,7 +210,9 @@ def channel_statistics(T, spatial, B):
 
     def gathered(s, channel):
         """Return the partials that the blocks of the cluster handed over of one channel."""
-        return lambda _, e: tuple(s.board[(e * group + channel) * 4 + which] for which in range(3))
+        return lambda _, e: tuple(
+            s.board[s.half * half + (e * group + channel) * 4 + which] for which in range(3)
+        )
 
     def recorded(s, partials, channel):
         """Return the partials that an earlier launch recorded of one channel."""
@@ -224,12 +227,22 @@ def channel_statistics(T, spatial, B):
             T.call_extern(
                 "handle",
                 "tileops::store_in_block",
-                T.address_of(s.board[(s.part * group + channel) * 4]),
+                T.address_of(s.board[s.half * half + (s.part * group + channel) * 4]),
                 s.thread % 32,
                 s.total[0],
                 s.ref[0] + s.rest[0],
                 s.square[0],
             )
+
+    @T.macro
+    def join(s):
+        """Wait until every block of the cluster has handed its partials over."""
+        # Only warps that hand something over order memory: the others would wait for their writes.
+        if s.warp < group:
+            T.cluster_arrive()
+        else:
+            T.cluster_arrive_relaxed()
+        T.cluster_wait()
 
     def coefficient(s, which, channel):
         return s.board[columns_at + which * group + channel]

@@ -1,6 +1,6 @@
-"""CUDA that TileLang has no word for: asynchronous copies from an address, stores in a cluster."""
+"""CUDA that TileLang has no word for: copies from an address, stores in a cluster."""
 
-__all__ = ["COPIES"]
+__all__ = ["COPIES", "PIECES"]
 
 COPIES = r"""
 namespace tileops {
@@ -42,5 +42,39 @@ __device__ __forceinline__ void store_in_block(const void* slot, int block, floa
                :: "r"(theirs), "f"(a), "f"(b), "f"(c), "f"(0.f) : "memory");
 }
 #endif
+}
+"""
+
+PIECES = r"""
+namespace tileops {
+__device__ __forceinline__ unsigned in_shared(const void* at) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+__device__ __forceinline__ void open_gate(void* gate) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(in_shared(gate)) : "memory");
+}
+__device__ __forceinline__ void fence_gates() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void expect_piece(void* gate, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :: "r"(in_shared(gate)), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void copy_piece(void* gate, void* to, const void* from, int bytes) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+      :: "r"(in_shared(to)), "l"(from), "r"(bytes), "r"(in_shared(gate)) : "memory");
+}
+__device__ __forceinline__ void await_piece(void* gate, int parity) {
+  unsigned done = 0;
+  while (!done)
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                 " selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done) : "r"(in_shared(gate)), "r"(parity) : "memory");
+}
+// What was read is not overwritten before: copies do not wait for the loads of threads otherwise.
+__device__ __forceinline__ void fence_pieces() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 }
 """

@@ -11,6 +11,7 @@ function returns an expression or a loop, and ``s`` names what `place` made for 
 from types import SimpleNamespace
 
 from tileops.kernels.norm.programs.copies import COPIES
+from tileops.kernels.stores import STORES
 
 __all__ = ["row_blocks"]
 
@@ -52,6 +53,10 @@ def row_blocks(T, n, dtype, layout, tensors):
     copies = shared and access >= 4  # cp.async moves 4, 8 or 16 bytes.
     singly = copies and per <= _AWAITED_SINGLY
     early = registers and per * (streams + factors) <= _HELD
+    # Where a row may lie past the last, the compiler takes a thread's first store to pieces; rows
+    # in shared memory have stores in flight beside it, and lose by an instruction that stays put.
+    whole = registers and rows > 1 and access >= 8 and (per > 1 or tail > 0)
+    source = (COPIES if copies or blocks > 1 else "") + (STORES if whole else "")
     cluster = {"cluster_dims": blocks} if blocks > 1 else {}
     first_rows = _FIRST_ROWS
 
@@ -110,8 +115,8 @@ def row_blocks(T, n, dtype, layout, tensors):
     @T.macro
     def begin():
         T.annotate_min_blocks_per_sm(layout.resident)
-        if copies or blocks > 1:
-            T.import_source(COPIES)
+        if copies or whole or blocks > 1:
+            T.import_source(source)
         # TileLang launches clusters before their predecessor has ended, asked or not.
         if layout.overlap or blocks > 1:
             T.pdl_sync()
@@ -218,8 +223,16 @@ def row_blocks(T, n, dtype, layout, tensors):
         for i in T.vectorized(V):
             s.packed[i] = T.cast(value[i], dtype)
         if rows == 1 or s.row < s.count:
-            for i in T.vectorized(V):
-                result[s.row, at(s, k) + i] = s.packed[i]
+            if whole:
+                T.call_extern(
+                    "handle",
+                    f"tileops::store_whole<{access}>",
+                    T.address_of(result[s.row, at(s, k)]),
+                    T.address_of(s.packed[0]),
+                )
+            else:
+                for i in T.vectorized(V):
+                    result[s.row, at(s, k) + i] = s.packed[i]
 
     @T.macro
     def keep(s, stream, k):
