@@ -132,13 +132,13 @@ FAULTS = [
     pytest.param(
         EVERY_TABLE + EVERY_TABLE,
         BackendError,
-        "bad 1.0 has registered it already, and bad 1.0",
+        "and bad 1.0 registers it again; leave one of the two calls out",
         id="registers-its-own-twice",
     ),
     pytest.param(
         "register_detector('bad', lambda device: True)\n" + GOOD,
         BackendError,
-        "a_good 1.0 has registered it already, and bad 1.0 registers it again",
+        "and bad 1.0 registers it again; uninstall bad, or uninstall a_good",
         id="registers-a-duplicate",
     ),
 ]

@@ -83,9 +83,10 @@ def test_registering_twice(site, function, arguments):
     site.registry.load()
     with pytest.raises(BackendError) as caught:
         getattr(site.registry, function)(*arguments)
-    assert f"first 1.0 has registered it already, and module {__name__} registers it again" in str(
-        caught.value
-    )
+    assert (
+        f"first 1.0 has registered it already, and module {__name__} registers it again; "
+        f"leave the call out of module {__name__}, or uninstall first"
+    ) in str(caught.value)
     assert [one.claimant for table in site.registry.tables for one in table.values()] == [
         "first 1.0"
     ]

@@ -96,6 +96,50 @@ def lines_of(text):
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
+ANY_DTYPE = """\
+from dataclasses import dataclass
+
+import torch
+
+from tileops.backend import CallSpec, Kernel, KernelInterface
+from tileops.ops.op import Op
+
+
+@dataclass(frozen=True)
+class CopyCall(CallSpec):
+    dtype: torch.dtype = torch.float16
+    accumulator: torch.dtype | None = None
+    wide: bool = False
+
+
+class CopyFwdInterface(KernelInterface):
+    request = CopyCall
+
+    def forward(self, x): ...
+
+
+class CopyKernel(Kernel, CopyFwdInterface):
+    def forward(self, x):
+        return x
+
+
+class CopyFwdOp(Op):
+    kernel_types = {"copy": CopyKernel}
+    interfaces = {"copy": CopyFwdInterface}
+"""
+
+
+def test_a_dtype_without_a_range_is_any_dtype(cli, tmp_path, monkeypatch):
+    """The dtypes that torch has are not listed one by one; other choices are."""
+    (tmp_path / "copies.py").write_text(ANY_DTYPE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    lines = cli("audit", "CopyFwdOp", "--import", "copies").out.splitlines()
+
+    over = "  over  dtype any dtype; accumulator any dtype or none; wide false, true"
+    assert over in lines
+
+
 def test_long_lists_and_conditions_take_several_lines(cli):
     """Keys, ranges and what makes a call possible fit a page."""
     lines = cli("audit", "GQADenseFwdOp").out.splitlines()

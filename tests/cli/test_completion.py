@@ -50,6 +50,11 @@ def fish(line):
             {"head-128-rows-1048576"},
             id="workload",
         ),
+        pytest.param(
+            "tileops rule register-d",
+            {"register-duplicate-key"},
+            id="rule",
+        ),
         pytest.param("tileops explain LayerNormFwdOp --format ", {"text", "json", "md"}, id="form"),
     ],
 )

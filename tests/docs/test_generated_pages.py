@@ -31,18 +31,20 @@ def page(name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("pages", "folder"),
+    ("generator", "folder"),
     [
-        pytest.param(cli_reference.pages, None, id="cli_reference.py"),
-        pytest.param(error_catalogue.pages, None, id="error_catalogue.py"),
-        pytest.param(op_pages.pages, op_pages.FOLDER, id="op_pages.py"),
-        pytest.param(explain_picture.pages, None, id="explain_picture.py"),
-        pytest.param(supported_kernels.pages, None, id="supported_kernels.py"),
+        pytest.param(cli_reference, None, id="cli_reference"),
+        pytest.param(error_catalogue, None, id="error_catalogue"),
+        pytest.param(op_pages, op_pages.FOLDER, id="op_pages"),
+        pytest.param(explain_picture, None, id="explain_picture"),
+        pytest.param(supported_kernels, None, id="supported_kernels"),
     ],
 )
-def test_pages_are_current(pages, folder):
-    """Run ``python docs/generators/`` and the name of this case when it fails."""
-    assert stale(pages(), folder) == []
+def test_pages_are_current(generator, folder):
+    """A failure names the command that writes the stale pages anew."""
+    command = f"python docs/generators/{generator.__name__}.py"
+
+    assert stale(generator.pages(), folder) == [], f"these pages are stale; run: {command}"
 
 
 def test_a_changed_page_and_one_left_over_are_stale():

@@ -211,11 +211,24 @@ def _check_unclaimed(
     what: str, table: dict[Any, Any], key: Any, registration: Registration
 ) -> None:
     if key in table:
+        first = table[key]
         raise BackendError(
             what=what,
-            problem=f"{table[key].claimant} has registered it already, and "
-            f"{registration.claimant} registers it again",
+            problem=f"{first.claimant} has registered it already, and "
+            f"{registration.claimant} registers it again; {_way_out(first, registration)}",
         )
+
+
+def _way_out(first: Registration, second: Registration) -> str:
+    if first.claimant == second.claimant:
+        return "leave one of the two calls out"
+    ways = (
+        f"leave the call out of {one.claimant}"
+        if one.origin.distribution is None
+        else f"uninstall {one.origin.distribution.partition(' ')[0]}"
+        for one in (second, first)
+    )
+    return ", or ".join(ways)
 
 
 def _check_name(what: str, parameter: str, name: object) -> None:

@@ -12,10 +12,22 @@ from tileops.cli._stdout import emit
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
+def _complete_rule(incomplete: str) -> list[str]:
+    from tileops.lint._registry import rule_ids
+
+    return [one for one in rule_ids() if one.startswith(incomplete)]
+
+
 @app.command()
 def rule(
     name: Annotated[
-        str | None, typer.Argument(metavar="RULE", help="A rule's id.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="RULE",
+            help="A rule's id.",
+            show_default=False,
+            autocompletion=_complete_rule,
+        ),
     ] = None,
 ) -> None:
     """Print what RULE flags, why, and what it misses; without RULE, list all rules."""

@@ -103,10 +103,9 @@ REGISTRATION = (
     Slip("build-at-import", REGISTERING, r"\Z", ("\nBUILT = ShortRowsLayerNorm(64, 1e-5)\n",)),
     Slip(
         "device-facts-missing",
-        REGISTERING,
-        r"^register_device_facts\([^\n]*\n",
-        ("",),
-        elsewhere=True,
+        ACME,
+        r'devices = frozenset\(\{"cpu"\}\)',
+        ('devices = frozenset({"npu"})',),
     ),
     Slip(
         "separate-key-mapping",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Final, Literal
@@ -45,6 +45,7 @@ class FactDomain:
             finitely many.
         optional: Whether None is a value too.
         hidden: Whether it stands for something unknown rather than for a fact.
+        listing: What to say instead of the *values*, as in ``any dtype``; empty to list them.
     """
 
     name: str
@@ -56,6 +57,7 @@ class FactDomain:
     values: tuple[Value, ...] = ()
     optional: bool = False
     hidden: bool = False
+    listing: str = field(default="", compare=False)
 
     @property
     def choices(self) -> tuple[Value, ...]:
@@ -67,7 +69,9 @@ class FactDomain:
 
     def text(self) -> str:
         """Say which values there are, as in ``n 1 to 4096`` or ``dtype bfloat16, float16``."""
-        if self.values:
+        if self.listing:
+            shown = self.listing
+        elif self.values:
             shown = ", ".join(spell(value) for value in self.choices)
         elif self.low is None and self.high is None:
             shown = "any number"
@@ -76,7 +80,8 @@ class FactDomain:
         else:
             low = "up" if self.low is None else f"{spell(self.low)}"
             shown = f"{low} to {spell(self.high)}"
-        none = " or none" if self.optional and not self.values else ""
+        listed = self.values and not self.listing
+        none = " or none" if self.optional and not listed else ""
         return f"{self.name} {shown}{none}"
 
     @property

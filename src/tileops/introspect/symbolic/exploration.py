@@ -227,4 +227,5 @@ def _narrowed_fact(prover: Prover, one: FactDomain) -> FactDomain:
     kept = tuple(value for value in one.values if is_open(value))
     optional = one.optional and is_open(None)
     required = one.required or not (one.default in kept or (one.default is None and optional))
-    return replace(one, values=kept, optional=optional, required=required)
+    listing = one.listing if kept == one.values else ""
+    return replace(one, values=kept, optional=optional, required=required, listing=listing)

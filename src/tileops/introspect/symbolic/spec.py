@@ -117,7 +117,16 @@ def _dtypes() -> Mapping[Value, torch.dtype]:
 
 def _choice(one: Fact, values: tuple[Value, ...], default: Value) -> FactDomain:
     required = default is None and not (one.optional and one.default is None)
-    return FactDomain(one.name, "choice", default, required, values=values, optional=one.optional)
+    listing = "any dtype" if one.kind is torch.dtype else ""
+    return FactDomain(
+        one.name,
+        "choice",
+        default,
+        required,
+        values=values,
+        optional=one.optional,
+        listing=listing,
+    )
 
 
 def _numeric(one: Fact) -> FactDomain:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tileops.findings import Severity
-from tileops.lint._availability import device_types, devices
+from tileops.lint._availability import device_types, devices, supported_archs
 from tileops.lint._case import Invalid, Valid
 from tileops.lint._mappings import registered
 from tileops.lint._registrations import distribution, in_tests, registrations, text
@@ -37,8 +37,9 @@ _SAID = (
 class DeviceFactsMissing(Rule):
     """A distribution that runs kernels on a device type of its own registers the device facts.
 
-    Facts of ``cuda`` are built in; every other device type named in ``devices`` of a registered
-    implementation needs ``register_device_facts``.
+    Facts of ``cuda`` are built in, and a kernel on ``cpu`` needs some only where it states
+    ``supported_archs``; every other device type named in ``devices`` of a registered implementation
+    needs ``register_device_facts``.
 
     Why:
         Without facts, ``arch``, ``sm_count`` and ``smem_budget`` of the call spec are None on such
@@ -59,6 +60,7 @@ class DeviceFactsMissing(Rule):
             (_HEAD % 'devices = frozenset({"acme"})') + 'register_device_facts("acme", read)\n',
         ),
         Valid("the built-in device", _HEAD % 'devices = frozenset({"cuda"})'),
+        Valid("a processor without facts", _HEAD % 'devices = frozenset({"cpu"})'),
         Valid("computed devices", _HEAD % "devices = frozenset({device().type})"),
         Valid(
             "a computed registration",
@@ -73,6 +75,11 @@ class DeviceFactsMissing(Rule):
     )
     INVALID = (
         Invalid("none", _HEAD % '[|devices|] = frozenset({"acme"})', _SAID),
+        Invalid(
+            "a processor whose architecture is asked for",
+            _HEAD % '[|devices|] = frozenset({"cpu"})\n    supported_archs = [1]',
+            _SAID.replace('"acme"', '"cpu"'),
+        ),
         Invalid(
             "one of two types",
             (_HEAD % '[|devices|]: frozenset[str] = frozenset({"cuda", "acme", "zeta"})')
@@ -115,7 +122,7 @@ class DeviceFactsMissing(Rule):
             lacking = [
                 name
                 for name in device_types(project, node) or ()
-                if name != "cuda" and (where, name) not in known
+                if _needs_facts(project, node, name) and (where, name) not in known
             ]
             if lacking and (where, None) not in known:
                 yield self._report(node, sorted(lacking)[0])
@@ -130,6 +137,13 @@ class DeviceFactsMissing(Rule):
         here = stated is not None and stated[0] is node
         span = stated[1].name_span if stated and here else node.facts.name_span
         return self.report(node.module, span, message, symbol=node.name)
+
+
+def _needs_facts(project: Project, node: ClassNode, name: str) -> bool:
+    """Say whether a class on a device type depends on what is registered of that type."""
+    if name == "cpu":
+        return supported_archs(project, node)[1] is not None
+    return name != "cuda"
 
 
 def _default(project: Project, node: ClassNode) -> bool:
