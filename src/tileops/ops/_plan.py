@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from tileops.kernels.alignment import MISALIGNED, aligned, like, takes_any_address
+from tileops.ops._current_device import keeping_current_device
 from tileops.ops._recognise import Recognise
 from tileops.ops._signature import BoundCall, empty_outputs
 
@@ -36,22 +37,25 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """The inputs of calls of one kind that are copied where a kernel needs them otherwise.
+    """What calls of one kind do around their kernels.
 
-    Which must be made dense is the same in every call of the kind; which are misaligned is looked
-    at in each. A written input is never copied.
+    Inputs are copied where a kernel needs them otherwise: which must be made dense is the same in
+    every call of the kind, which are misaligned is looked at in each. A written input is never
+    copied. The current device stays what it was.
 
     Attributes:
         places: The inputs given that may be copied.
         sparse: Those that must be made dense.
         plain: Whether these are all inputs, and no keyword is passed.
         count: The number of inputs passed.
+        device: Where the tensors lie.
     """
 
     places: tuple[int, ...]
     sparse: tuple[int, ...]
     plain: bool
     count: int
+    device: torch.device
 
     @classmethod
     def of(cls, call: BoundCall, inputs: Sequence[torch.Tensor | None]) -> Preparation:
@@ -63,12 +67,14 @@ class Preparation:
         ]
         plain = len(given) == len(inputs) and not call.buffers and not call.execution
         sparse = tuple(place for place, tensor in given if _must_be_made_dense(tensor))
-        return cls(tuple(place for place, _ in given), sparse, plain, len(inputs))
+        places = tuple(place for place, _ in given)
+        return cls(places, sparse, plain, len(inputs), call.device)
 
     def on(self, run: Run) -> Run:
         """Return *run*, which takes prepared inputs in order and keywords, for inputs as passed."""
         if not takes_any_address(run):
             run = (_aligned_plain if self.plain else _aligned)(run, self.places)
+        run = keeping_current_device(run, self.device)
         return _on_dense(run, self.sparse) if self.sparse else run
 
 
