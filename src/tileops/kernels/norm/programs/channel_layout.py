@@ -179,6 +179,9 @@ def on_chip(planes: Planes, facts: DeviceFacts, cluster: int = 1) -> ChannelLayo
         kept = _kept(layout, planes, facts) if layout else 0
         if kept > most:
             best, most = layout, kept
+        if layout and _blocks(layout, planes) <= layout.resident * _sms(facts):
+            # All of the data is kept: no other shape keeps more.
+            break
     return best
 
 
@@ -281,11 +284,15 @@ def _staged(
 
 def _kept(layout: ChannelLayout, planes: Planes, facts: DeviceFacts) -> int:
     """Bytes of data that the blocks of a multiprocessor keep on the chip."""
-    blocks = -(-planes.channels // layout.group) * layout.cluster
     items = chunk(planes.items, layout.cluster, planes.by_columns)
     accesses = items * max(layout.lanes, 1) * planes.streams
-    beside = min(layout.resident, -(-blocks // _sms(facts)))
+    beside = min(layout.resident, -(-_blocks(layout, planes) // _sms(facts)))
     return beside * accesses * planes.vector * planes.itemsize
+
+
+def _blocks(layout: ChannelLayout, planes: Planes) -> int:
+    """Blocks that the channels take."""
+    return -(-planes.channels // layout.group) * layout.cluster
 
 
 def _accesses(planes: Planes, group: int) -> int:
