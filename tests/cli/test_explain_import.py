@@ -34,8 +34,8 @@ def test_what_imported_code_prints_stays_off_stdout(cli):
 
 
 def test_registrations_without_precedence_are_ambiguous(cli):
-    """The rival of an in-tree kernel ties with it; the command to reproduce imports it again."""
-    result = cli(*NORM, "--n", "8", "--import", "acme_rival")
+    """The rival of an in-tree kernel ties with it; the command by facts imports it again."""
+    result = cli(*NORM, "input=f16[4,8]", "normalized_shape=8", "--import", "acme_rival")
 
     assert result.code == 1
     assert "ambiguous" in result.out

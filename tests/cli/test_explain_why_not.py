@@ -98,7 +98,6 @@ def test_an_implementation_can_be_supposed(cli):
 
     assert "ambiguous" in beside.out
     assert "? short_rows" in beside.out
-    assert f"--with {kernel}" in beside.out
     assert "selected mine" in instead.out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Sequence
 
@@ -40,6 +41,10 @@ class Filled:
                 made.append(allocated_apart(lambda: _full(value, size, dtype, device)))
             return made[-1][:count].view(shape)
 
+    def renew_lock(self) -> None:
+        """Have a lock that is free: in a fork, the thread that held the old one does not exist."""
+        self._lock = threading.Lock()
+
 
 def _full(value: float, count: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     tensor = torch.full((count,), value, dtype=dtype, device=device)
@@ -52,3 +57,5 @@ def _full(value: float, count: int, dtype: torch.dtype, device: torch.device) ->
 
 FILLED = Filled()
 """What every op takes from."""
+
+os.register_at_fork(after_in_child=FILLED.renew_lock)

@@ -4,6 +4,8 @@ The limits stand here as the documentation states them: 24 KiB of a block's shar
 by statistics, a cluster of sixteen blocks keeps 8 KiB more of each free.
 """
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -176,6 +178,76 @@ def test_backward(arch, n, c, spatial, word):
     """The implementation of a shape, and of its neighbours across each limit."""
     call = BatchNormBwdCall(arch=arch, n=n, c=c, spatial=spatial)
     assert_selects(BatchNormBwdOp, "batch_norm_bwd", call, f"bwd_{word}")
+
+
+@pytest.mark.parametrize(
+    ("call", "step", "words"),
+    [
+        pytest.param(
+            BatchNormBwdCall(arch=90, n=1, c=1, spatial=8192, dtype=F32),
+            {"spatial": 8193},
+            ("whole", "cluster"),
+            id="backward-64-KiB-fp32",
+        ),
+        pytest.param(
+            BatchNormBwdCall(arch=90, n=1, c=1, spatial=399360, dtype=F32),
+            {"spatial": 399361},
+            ("cluster", "split"),
+            id="backward-sixteen-blocks-fp32",
+        ),
+        pytest.param(
+            BatchNormBwdCall(arch=90, n=196, c=1, spatial=133, dtype=F32),
+            {"spatial": 134},
+            ("split", "cluster"),
+            id="backward-planes-of-whole-accesses-fp32",
+        ),
+        pytest.param(
+            BatchNormBwdCall(arch=90, n=1564, c=513, spatial=65, dtype=F32),
+            {"spatial": 66},
+            ("kernel", "cluster"),
+            id="backward-many-planes-of-whole-accesses-fp32",
+        ),
+        pytest.param(
+            BatchNormBwdCall(arch=89, n=8, c=1, spatial=1201),
+            {"dtype": F32},
+            ("whole", "kernel"),
+            id="backward-twice-the-bytes-of-one-block",
+        ),
+        pytest.param(
+            BatchNormBwdCall(arch=90, n=1, c=1, spatial=399361),
+            {"dtype": F32},
+            ("cluster", "split"),
+            id="backward-twice-the-bytes-of-sixteen-blocks",
+        ),
+        pytest.param(
+            BatchNormTrainCall(arch=90, n=1, c=1, spatial=16384, dtype=F32),
+            {"spatial": 16385},
+            ("whole", "cluster"),
+            id="training-64-KiB-fp32",
+        ),
+        pytest.param(
+            BatchNormTrainCall(arch=80, n=5, c=513, spatial=7117),
+            {"dtype": F32},
+            ("whole", "kernel"),
+            id="training-twice-the-bytes-of-one-block",
+        ),
+        pytest.param(
+            BatchNormTrainCall(arch=90, n=1, c=1, spatial=32, dtype=BF16),
+            {"dtype": F32},
+            ("wide", "whole"),
+            id="training-planes-of-128-bytes",
+        ),
+    ],
+)
+def test_one_step_of_one_fact(call, step, words):
+    """One element more to a plane, or twice the bytes to an element."""
+    training = isinstance(call, BatchNormTrainCall)
+    op = BatchNormFwdOp if training else BatchNormBwdOp
+    interface, stem = (
+        ("batch_norm_fwd_train", "fwd_train") if training else ("batch_norm_bwd", "bwd")
+    )
+    for one, word in zip((call, replace(call, **step)), words, strict=True):
+        assert_selects(op, interface, one, f"{stem}_{word}")
 
 
 @pytest.mark.parametrize("arch", [75, 80, 86, 87, 89, 90, 100])
