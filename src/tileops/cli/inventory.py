@@ -60,16 +60,8 @@ def inventory(
     if schema:
         write_schema("inventory")
         return
-    if form is not Format.TABLE and (update or check):
-        raise UsageFailure(
-            f"--format {form.value} is of a listing, and --update and --check write what they did",
-            remedy="leave one of them out",
-        )
-    if folder is None and modules and (update or check):
-        raise UsageFailure(
-            "the files of this package hold no keys of other modules: --import needs a --folder",
-            remedy="tileops inventory --import MODULE --folder selection --update",
-        )
+    if update or check:
+        _refuse_beside_files(form, folder, modules or [])
     require_torch()
     from tileops.cli import _inventory
 
@@ -86,3 +78,21 @@ def inventory(
     if not (update or check):
         _inventory.write_listing(subject, form.value)
     raise typer.Exit(NO if failed else ANSWERED)
+
+
+def _refuse_beside_files(form: Format, folder: str | None, modules: list[str]) -> None:
+    """Refuse the options that do not go with --update and --check.
+
+    Raises:
+        UsageFailure: A listing is asked for, or keys of modules in the package's own files.
+    """
+    if form is not Format.TABLE:
+        raise UsageFailure(
+            f"--format {form.value} is of a listing, and --update and --check write what they did",
+            remedy="leave one of them out",
+        )
+    if folder is None and modules:
+        raise UsageFailure(
+            "the files of this package hold no keys of other modules: --import needs a --folder",
+            remedy="tileops inventory --import MODULE --folder selection --update",
+        )
